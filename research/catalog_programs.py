@@ -1,11 +1,15 @@
 """Programs of the catalog that research/replay_fidelity.py and research/recording_cost.py record."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError
+from heaplab.records import Arm
+from heaplab.traces import recording, tool
 
 GROUPS = ("programs", "servers", "classic")  # of the catalog's experiments, where a program is looked up
 PROGRAMS = (
@@ -54,3 +58,16 @@ def add_programs(parser: argparse.ArgumentParser, default: str = PROGRAMS) -> No
 
 def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+@contextmanager
+def recorded(wanted: recording.Wanted) -> Iterator[Arm]:
+    """The arm under which processes are recorded; at the end of the block their trace is made."""
+    recording.make_folder(wanted.raw)
+    try:
+        with recording.control_of(wanted) as control:
+            yield recording.arm_of(wanted)
+            control.switch(False)
+        tool.finish(wanted.raw, wanted.trace)
+    finally:
+        recording.remove(wanted.raw)

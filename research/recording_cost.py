@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from catalog_programs import PROGRAMS, SEED, add_programs, experiment_of, with_blocks, workload_of
+from catalog_programs import PROGRAMS, SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
 from heaplab import stats
 from heaplab.analysis.metrics import value_of
 from heaplab.campaign import begin_or_resume as campaigns, plan
@@ -141,7 +141,7 @@ def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int
     arms = {ALONE: glibc, **{way: recording.arm_of(one) for way, one in wanted.items()}}
 
     def around(way: str) -> AbstractContextManager[Arm]:
-        return nullcontext(glibc) if way == ALONE else recording.around(wanted[way])
+        return nullcontext(glibc) if way == ALONE else recorded(wanted[way])
 
     measure(catalog, costs, rounds, arms, around)
     for way, one in wanted.items():

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import fidelity_page
-from catalog_programs import SEED, add_programs, experiment_of, with_blocks, workload_of
+from catalog_programs import SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
 from fidelity_figures import Program
 from heaplab.analysis import Analysis
 from heaplab.campaign import begin_or_resume as campaigns, plan, store
@@ -45,7 +45,7 @@ def record(experiment: spec.Experiment, workload: spec.Workload, glibc: Arm, tra
     [comparison] = plan.comparisons(campaign)
     block, candidate = plan.block(campaign, comparison, 0), Candidate(comparison.cells[0], glibc.allocator)
     with (
-        recording.around(recording.Wanted(trace, glibc)) as recorder,
+        recorded(recording.Wanted(trace, glibc)) as recorder,
         RunMeasurer(campaign, {glibc.allocator: recorder}) as measurer,
     ):
         run = measurer(block, candidate, order=0, attempt=1)

@@ -9,17 +9,24 @@ Example: research/reproduction.py out/publications/*/*/results.jsonl
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
+from heaplab.errors import UsageError, fault_of, naming
 from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
+from heaplab.report.page.reproduced import Reproduced
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reproduction.md"
 VERDICTS = ROOT / "research/reproduction.json"
+KNOWN: TypeAdapter[list[Reproduced]] = TypeAdapter(list[Reproduced])
 HOW = """\
 `research/reproduction.py` writes this page from the catalog and from results. What was carried out to the end
 on other days, in words: [ACDC](acdc-assessment.md), [llheap](llheap-assessment.md),
@@ -29,11 +36,26 @@ The catalog `more` of some commands has the quick scale with other numbers of th
 counts what they cost each other, up to 256."""
 
 
+def load(path: Path) -> list[Reproduced]:
+    """Raises UsageError for a file that was not written by `write`."""
+    with naming(path):
+        content = path.read_bytes()
+    try:
+        return KNOWN.validate_json(content)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {fault_of(error, 'the file')}") from error
+
+
+def write(known: Sequence[Reproduced], path: Path) -> None:
+    ordered: list[Any] = sorted(known, key=lambda one: one.experiment)
+    path.write_bytes(KNOWN.dump_json(ordered, indent=1) + b"\n")
+
+
 def catalog_here() -> Catalog:
     return catalogs.load((ROOT / "catalog",))
 
 
-def page_of(known: list[reproduced.Reproduced]) -> str:
+def page_of(known: list[Reproduced]) -> str:
     catalog = catalog_here()
     return reproduction_page.page(
         list(catalog.publications.values()), catalog.experiments, known, HOW, "reproduction"
@@ -45,7 +67,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS")
-    known = {one.experiment: one for one in reproduced.load(VERDICTS)} if VERDICTS.exists() else {}
+    known = {one.experiment: one for one in load(VERDICTS)} if VERDICTS.exists() else {}
     for path in parser.parse_args().results:
         results = store.load(path)
         if results.end is None:
@@ -54,7 +76,7 @@ def main() -> None:
         analysis = Analysis(results)
         known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
         reproduction_pictures.write(analysis, PAGE.with_suffix(""), catalog_here().published)
-    reproduced.write(list(known.values()), VERDICTS)
+    write(list(known.values()), VERDICTS)
     PAGE.write_text(page_of(list(known.values())))
 
 

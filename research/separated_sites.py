@@ -18,7 +18,7 @@ from pathlib import Path
 
 from heaplab.catalog import contents
 from heaplab.cli.benchmarks.selection import arm_of
-from heaplab.cli.tracing import advise, fresh_trace
+from heaplab.cli.tracing import advise, record
 from heaplab.cli.tracing.trace import summary_and_process
 from heaplab.holders.replaying import RUNS, SHIFT, Recording
 from heaplab.holders.sentences import interval, size
@@ -55,7 +55,7 @@ def main() -> None:
 
 def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     trace, program = folder / f"{case}.trace", (str(folder / "separable"), case)
-    fresh_trace.record_in(trace, (*program, "0"), (), lambda _opened: None)
+    record.with_stacks_in(trace, (*program, "0"), (), lambda _opened: None)
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
     treatments = [one for one in advise.treatments(arms) if not one.trim]

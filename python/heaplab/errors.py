@@ -1,5 +1,8 @@
 """The errors a user can cause or meet, each with the exit status it ends the command with."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # errors are there without importing pydantic
@@ -16,6 +19,15 @@ class UsageError(HeaplabError):
     """A request that makes no sense: an unknown name, a bad value, a broken file. Exit status 2."""
 
     exit_status = 2
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Make an error of the system in the block a UsageError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
 
 
 def fault_of(error: "ValidationError", whole: str) -> str:

@@ -28,3 +28,10 @@ def replacing(path: Path) -> Iterator[Path]:
                     beside.unlink(missing_ok=True)
     except OSError as error:
         raise HeaplabError(f"{path}: {error.strerror or error}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file, whose folder is made if need be. Raises HeaplabError if it cannot be written."""
+    with replacing(path) as beside:
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8", errors="replace")

@@ -237,6 +237,7 @@ AnyRecord = Annotated[Campaign | Host | Arm | Run | Timing | End, Field(discrimi
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"
+BETWEEN_S = 0.05  # s between two runs that no record holds: starting, records
 
 
 def refuse_no_text(words: Iterable[str]) -> None:

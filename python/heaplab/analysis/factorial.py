@@ -64,12 +64,9 @@ def groups_of(
     for metric in metrics:
         for study in analysis.summarised(kind):
             if metric or study.is_timed:
-                name = metric or study.main_metric
-                pairs = [
-                    (sides(study, cell, name, levels, levels[analysis.baseline], group), study.key(cell))
-                    for cell in study.cells
-                ]
-                found.append([(pair, key) for pair, key in pairs if pair[0]])
+                name, low = metric or study.main_metric, levels[analysis.baseline]
+                pairs = ((sides(study, cell, name, levels, low, group), cell) for cell in study.cells)
+                found.append(study.keyed(pairs))
     return [pairs for pairs in found if pairs]
 
 

@@ -9,10 +9,8 @@ from heaplab import stats
 from heaplab.analysis.aspects import aspect_summaries
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.records import Run
+from heaplab.records import BETWEEN_S, Run
 from heaplab.stats import Judged, Noise, Verdict
-
-BETWEEN_S = 0.05  # s between two runs that no record holds: starting, records
 
 
 @dataclass(frozen=True)

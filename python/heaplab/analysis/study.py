@@ -1,6 +1,6 @@
 """One experiment as measured: values by block, ratios to the baseline, verdicts, the A/A control."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 
 from heaplab import stats
@@ -46,7 +46,8 @@ class Study:
             for cell in experiment.cells(scale)
             if under or compare is None or cell[compare.along] == compare.reference
         ]
-        self.cells: list[MeasuredCell] = list(dict.fromkeys(self._shared(cell) for cell in swept))
+        shared = ({name: cell[name] for name in cell if name != self._along} for cell in swept)
+        self.cells: list[MeasuredCell] = list(dict.fromkeys(tuple(cell.items()) for cell in shared))
         names = self._names(swept) if self._along else allocators
         self.baseline = names[0]
         self.control = self.baseline + CONTROL_SUFFIX
@@ -76,9 +77,6 @@ class Study:
         compare = self.experiment.compare
         assert compare
         return list(dict.fromkeys([compare.reference, *(str(cell[self._along]) for cell in swept)]))
-
-    def _shared(self, swept: dict[str, Parameter]) -> MeasuredCell:
-        return tuple((name, value) for name, value in swept.items() if name != self._along)
 
     def place(self, run: Run) -> tuple[MeasuredCell, str]:
         """The cell and the candidate that a run belongs to."""
@@ -212,10 +210,13 @@ class Study:
         started = {self.place(run)[0] for run in self.runs if run.status is not Status.SKIPPED}
         return [cell for cell in self.cells if cell in started or cell not in seen]
 
+    def keyed(self, pairs: Iterable[tuple[Pair, MeasuredCell]]) -> list[Keyed]:
+        """The pairs that have values, each with the key of its cell."""
+        return [(pair, self.key(cell)) for pair, cell in pairs if pair[0]]
+
     def cell_pairs(self, base: str, other: str, metric: str) -> list[Keyed]:
         """The pair and the key of every cell that has values, oriented so that a lower ratio is better."""
-        pairs = [(self.pair(cell, base, other, metric), self.key(cell)) for cell in self.cells]
-        known = [(pair, key) for pair, key in pairs if pair[0]]
+        known = self.keyed((self.pair(cell, base, other, metric), cell) for cell in self.cells)
         if self.metric(metric).better == "higher":
             return [((second, first), key) for (first, second), key in known]
         return known

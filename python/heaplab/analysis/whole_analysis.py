@@ -10,7 +10,7 @@ from heaplab.analysis.metrics import MEMORY
 from heaplab.analysis.study import Study, studies_of
 from heaplab.campaign.store import Results
 from heaplab.catalog import spec
-from heaplab.records import CONTROL_SUFFIX, Campaign, Run, Status
+from heaplab.records import CONTROL_SUFFIX, Run, Status
 from heaplab.stats import Interval, Judged
 
 TIME_ONLY: tuple[str | None, ...] = (None,)
@@ -38,10 +38,6 @@ def _place(run: Run) -> tuple[str, str, str, int]:
     return run.experiment, repr(sorted(run.cell.items())), run.allocator, run.block
 
 
-def experiments_of(campaign: Campaign) -> list[spec.Experiment]:
-    return [spec.Experiment.model_validate(content) for content in campaign.experiments]
-
-
 class Analysis:
     """All studies of one results file, and the means over them."""
 
@@ -50,17 +46,13 @@ class Analysis:
         self.campaign = results.campaign
         self.allocators = list(self.campaign.allocators)
         self.baseline = self.allocators[0]
-        cpus = self.results.host.facts.get("cpus") if self.results.host else None
+        cpus = self.results.facts.get("cpus")
         self._relative: dict[tuple[str, str, tuple[str | None, ...], str], Interval] = {}
         self.studies = [
             study
-            for experiment in experiments_of(self.campaign)
+            for item in spec.experiments_of(self.campaign)
             for study in studies_of(
-                experiment,
-                self.campaign,
-                self.runs_of(experiment),
-                results.timings.get(experiment.id),
-                cpus,
+                item, self.campaign, self.runs_of(item), results.timings.get(item.id), cpus
             )
         ]
         self.across = self._across(cpus)
@@ -83,7 +75,7 @@ class Analysis:
                 self.results.timings.get(experiment.id),
                 cpus,
             )
-            for experiment in experiments_of(self.campaign)
+            for experiment in spec.experiments_of(self.campaign)
             if experiment.compare
             and self.baseline in experiment.measured(self.allocators)
             and len(experiment.measured(self.allocators)) > 1
@@ -91,7 +83,6 @@ class Analysis:
 
     @property
     def between_allocators(self) -> list[Study]:
-        """The studies whose candidates are allocators."""
         return [study for study in self.studies if not study.under] + self.across
 
     @property

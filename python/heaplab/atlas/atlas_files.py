@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from heaplab.atlas.atlas_pages import READING, AtlasSite
 from heaplab.atlas.many_campaigns import Atlas
+from heaplab.output import write_text
 from heaplab.report.page import html_file
 
 FOLDERS = {"allocator": "allocators", "workload": "workloads", "machine": "machines"}
@@ -20,7 +21,7 @@ def write(atlas: Atlas, folder: Path) -> Path:
     site = AtlasSite(atlas, links_of(atlas))
     for page in site.pages():
         text = html_file.rendered("atlas.html.j2", {}, p=page, script=Markup(script), reading=READING)
-        html_file.write(folder / page.place, text)
+        write_text(folder / page.place, text)
     return folder / "index.html"
 
 

@@ -20,7 +20,7 @@ from heaplab.atlas.regressions import BuildChange, build_changes
 from heaplab.report.pictures import palette
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units
+from heaplab.report.words import units, wording
 from heaplab.stats import GateVerdict
 
 NAMED = 3  # largest number of versions of an allocator on the first page
@@ -113,17 +113,13 @@ class AtlasSite:
         for name in self.atlas.allocators:
             held = [one for one in self.atlas.campaigns if name in one.versions]
             versions = list(dict.fromkeys(one.versions[name] for one in reversed(held)))
-            rows.append(
-                (
-                    link(self.links, "", "allocator", name),
-                    [
-                        left(shortened(versions)),
-                        Entry(str(len(held))),
-                        Entry(str(sum(one.new.ratio.allocator == name for one in self.worse))),
-                        left(held[-1].date if held else ""),
-                    ],
-                )
-            )
+            entries = [
+                left(wording.shortened(versions, NAMED)),
+                Entry(str(len(held))),
+                Entry(str(sum(one.new.ratio.allocator == name for one in self.worse))),
+                left(held[-1].date if held else ""),
+            ]
+            rows.append((link(self.links, "", "allocator", name), entries))
         return Table("", ["newest versions", "campaigns", "regressions", "last"], rows, "allocator")
 
     def workload_table(self) -> Table:
@@ -131,28 +127,19 @@ class AtlasSite:
         for name, items in self.of_workloads().items():
             about = [self.atlas.experiments[item] for item in items]
             aspects = dict.fromkeys(item.aspect for item in about if item.aspect)
-            rows.append(
-                (
-                    link(self.links, "", "workload", name),
-                    [left(about[0].workload_title), left(", ".join(aspects)), left(", ".join(items))],
-                )
-            )
+            entries = [left(about[0].workload_title), left(", ".join(aspects)), left(", ".join(items))]
+            rows.append((link(self.links, "", "workload", name), entries))
         return Table("", ["title", "aspects", "experiments"], rows, "workload")
 
     def machine_table(self) -> Table:
         rows = []
         for name in self.atlas.machines:
             held = [one for one in self.atlas.campaigns if one.machine == name]
-            rows.append(
-                (
-                    link(self.links, "", "machine", name),
-                    [Entry(str(len(held))), left(held[0].date), left(held[-1].date)],
-                )
-            )
+            entries = [Entry(str(len(held))), left(held[0].date), left(held[-1].date)]
+            rows.append((link(self.links, "", "machine", name), entries))
         return Table("", ["campaigns", "first", "last"], rows, "machine")
 
     def of_workloads(self) -> dict[str, list[str]]:
-        """The experiments of each workload."""
         found: dict[str, list[str]] = {}
         for item in self.atlas.experiments.values():
             found.setdefault(item.workload, []).append(item.id)
@@ -279,14 +266,7 @@ class AtlasSite:
         return matrix(f"{measure.capitalize()}, to the baseline", corner, rows)
 
 
-def shortened(names: Sequence[str]) -> str:
-    """ "1.3, 1.2, 1.1 and 4 more"."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
-
-
 def span_of(campaigns: Sequence[AtlasCampaign]) -> str:
-    """The dates of the first and the last campaign."""
     first, last = campaigns[0].date, campaigns[-1].date
     return first if first == last else f"{first} to {last}"
 

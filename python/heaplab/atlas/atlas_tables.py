@@ -47,96 +47,62 @@ def newest(found: Iterable[Dated]) -> list[Dated]:
 
 
 def ratio_table(caption: str, corner: str, rows: Sequence[tuple[str, Dated]]) -> Table:
-    return Table(
-        caption,
-        ["measure", "to the baseline", "verdict", "version", "baseline", "machine", "date"],
-        [
-            (
-                name,
-                [
-                    left(one.ratio.measure),
-                    replace(ratio_of(one), title=""),
-                    left(wording.verdict(one.ratio.judged, METRICS[one.ratio.measure])),
-                    left(one.version),
-                    left(one.campaign.baseline),
-                    left(one.campaign.machine),
-                    left(f"{one.campaign.date}, {one.campaign.scale}"),
-                ],
-            )
-            for name, one in rows
-        ],
-        corner,
-    )
+    columns = ["measure", "to the baseline", "verdict", "version", "baseline", "machine", "date"]
+    found = []
+    for name, one in rows:
+        entries = [
+            left(one.ratio.measure),
+            replace(ratio_of(one), title=""),
+            left(wording.verdict(one.ratio.judged, METRICS[one.ratio.measure])),
+            left(one.version),
+            left(one.campaign.baseline),
+            left(one.campaign.machine),
+            left(f"{one.campaign.date}, {one.campaign.scale}"),
+        ]
+        found.append((name, entries))
+    return Table(caption, columns, found, corner)
 
 
 def matrix(caption: str, corner: str, rows: Mapping[str, Mapping[str, Dated]]) -> Table:
     """Ratios with names down and across."""
     columns = sorted({name for row in rows.values() for name in row})
-    return Table(
-        caption,
-        columns,
-        [
-            (
-                name,
-                [ratio_of(row[one], colored=True) if one in row else Entry(units.NOTHING) for one in columns],
-            )
-            for name, row in rows.items()
-        ],
-        corner,
-    )
+    nothing = Entry(units.NOTHING)
+    entries = [
+        (name, [ratio_of(row[one], colored=True) if one in row else nothing for one in columns])
+        for name, row in rows.items()
+    ]
+    return Table(caption, columns, entries, corner)
 
 
 def change_table(caption: str, changes: Sequence[BuildChange], links: Links, up: str) -> Table:
-    return Table(
-        caption,
-        ["experiment", "measure", "new to old", "old", "new", "limit", "machine"],
-        [
-            (
-                link(links, up, "allocator", one.new.ratio.allocator),
-                [
-                    left(one.new.ratio.about),
-                    left(one.new.ratio.measure),
-                    Entry(
-                        units.ratio(one.ratio.estimate),
-                        units.bounds(one.ratio),
-                        "bad",
-                        "▲",
-                        title=one.verdict,
-                    ),
-                    left(version_and_date(one.old)),
-                    left(version_and_date(one.new)),
-                    Entry(units.percent(one.limit)),
-                    left(one.new.campaign.machine),
-                ],
-            )
-            for one in changes
-        ],
-        "allocator",
-    )
-
-
-def version_and_date(one: Dated) -> str:
-    return f"{one.version}, {one.campaign.date}"
+    columns = ["experiment", "measure", "new to old", "old", "new", "limit", "machine"]
+    rows = []
+    for one in changes:
+        ratio, bounds = units.ratio(one.ratio.estimate), units.bounds(one.ratio)
+        entries = [
+            left(one.new.ratio.about),
+            left(one.new.ratio.measure),
+            Entry(ratio, bounds, "bad", "▲", title=one.verdict),
+            *(left(f"{dated.version}, {dated.campaign.date}") for dated in (one.old, one.new)),
+            Entry(units.percent(one.limit)),
+            left(one.new.campaign.machine),
+        ]
+        rows.append((link(links, up, "allocator", one.new.ratio.allocator), entries))
+    return Table(caption, columns, rows, "allocator")
 
 
 def campaign_table(campaigns: Sequence[AtlasCampaign], links: Links, up: str) -> Table:
-    return Table(
-        "The newest first",
-        ["machine", "scale", "experiments", "runs", "heaplab", "measured by", "file"],
-        [
-            (
-                one.started[:16].replace("T", " "),
-                [
-                    left(link(links, up, "machine", one.machine)),
-                    left(one.scale),
-                    Entry(str(len(one.experiments))),
-                    Entry(f"{one.runs:,}"),
-                    left(one.heaplab),
-                    left(Markup("<code>{}</code>").format(one.command)),
-                    left(one.file),
-                ],
-            )
-            for one in reversed(campaigns)
-        ],
-        "date",
-    )
+    columns = ["machine", "scale", "experiments", "runs", "heaplab", "measured by", "file"]
+    rows = []
+    for one in reversed(campaigns):
+        entries = [
+            left(link(links, up, "machine", one.machine)),
+            left(one.scale),
+            Entry(str(len(one.experiments))),
+            Entry(f"{one.runs:,}"),
+            left(one.heaplab),
+            left(Markup("<code>{}</code>").format(one.command)),
+            left(one.file),
+        ]
+        rows.append((one.started[:16].replace("T", " "), entries))
+    return Table("The newest first", columns, rows, "date")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import isnan
@@ -16,7 +16,7 @@ from heaplab.campaign import store
 from heaplab.records import CONTROL_SUFFIX, Arm
 from heaplab.report.page.hosts import MACHINE
 from heaplab.report.words import facts
-from heaplab.report.words.repeating import repeating
+from heaplab.report.words.next_steps import repeating
 from heaplab.stats import Interval, Judged
 
 MEASURES = ("time", "memory")
@@ -37,8 +37,6 @@ class AtlasRatio:
 
 @dataclass(frozen=True)
 class AtlasExperiment:
-    """An experiment as a campaign measured it."""
-
     id: str
     title: str
     workload: str
@@ -78,7 +76,7 @@ def read(path: Path) -> AtlasCampaign:
 
 def campaign_of(analysis: Analysis) -> AtlasCampaign:
     results, campaign = analysis.results, analysis.campaign
-    known = results.host.facts if results.host else {}
+    known = results.facts
     arms = {name: arm for name, arm in results.libraries.items() if name in analysis.allocators}
     studies = {study.experiment.id: study for study in analysis.between_allocators}
     return AtlasCampaign(
@@ -95,15 +93,18 @@ def campaign_of(analysis: Analysis) -> AtlasCampaign:
         versions={name: arm.version or build_of(arm)[:8] for name, arm in arms.items()},
         builds={name: build_of(arm) for name, arm in arms.items()},
         experiments={name: experiment_of(analysis, study) for name, study in studies.items()},
-        aspects=list(aspects_of(analysis)),
+        aspects=[
+            AtlasRatio(summary.about.title, summary.about.measure, name, judged)
+            for summary in aspect_summaries(analysis)
+            for name, judged in summary.judged.items()
+        ],
         ratios=list(ratios_of(analysis, known)),
     )
 
 
 def build_of(arm: Arm) -> str:
     """A hash that tells builds apart: of the library's bytes and the settings."""
-    content = [*arm.sha256.values(), arm.version, sorted(arm.environment.items()), arm.huge_pages]
-    return digest(content)
+    return digest([*arm.sha256.values(), arm.version, sorted(arm.environment.items()), arm.huge_pages])
 
 
 def digest(content: Any) -> str:
@@ -123,13 +124,7 @@ def experiment_of(analysis: Analysis, study: Study) -> AtlasExperiment:
     )
 
 
-def aspects_of(analysis: Analysis) -> Iterator[AtlasRatio]:
-    for summary in aspect_summaries(analysis):
-        for name, judged in summary.judged.items():
-            yield AtlasRatio(summary.about.title, summary.about.measure, name, judged)
-
-
-def ratios_of(analysis: Analysis, known: dict[str, Any]) -> Iterator[AtlasRatio]:
+def ratios_of(analysis: Analysis, known: Mapping[str, Any]) -> Iterator[AtlasRatio]:
     """The verdicts on one measure are one family of comparisons."""
     for measure in MEASURES:
         studies = [(study, metric_of(study, measure)) for study in analysis.between_allocators]
@@ -155,7 +150,7 @@ def of_study(study: Study, metric: str) -> Iterator[tuple[Study, str, Interval, 
                 yield study, name, ratio, control
 
 
-def settings_of(analysis: Analysis, study: Study, known: dict[str, Any]) -> str:
+def settings_of(analysis: Analysis, study: Study, known: Mapping[str, Any]) -> str:
     """Ratios with equal settings may be compared over time: same cells, same baseline, same system."""
     scale = analysis.campaign.scale
     experiment = study.experiment.model_dump(

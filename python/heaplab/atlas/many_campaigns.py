@@ -13,8 +13,6 @@ from heaplab.atlas.campaign_ratios import AtlasCampaign, AtlasExperiment, AtlasR
 
 @dataclass(frozen=True)
 class Dated:
-    """A ratio with the campaign that measured it."""
-
     campaign: AtlasCampaign
     ratio: AtlasRatio
 

@@ -45,7 +45,7 @@ def with_intervals(lines: Lines) -> Lines:
 
 def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
     """A line with its interval as a band, and a marker at each new build."""
-    points = {day_of(one): one for one in line}
+    points = {datetime.fromisoformat(one.campaign.started).timestamp() / DAY_S: one for one in line}
     estimates = [(day, one.ratio.judged.ratio.estimate) for day, one in points.items()]
     shown = [(day, points[day]) for day, _ in stats.thin(estimates, POINTS_MOST)]
     marks.banded_line(axis, [(day, one.ratio.judged.ratio) for day, one in shown], name, style)
@@ -57,14 +57,6 @@ def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
         axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
 
 
-def day_of(one: Dated) -> float:
-    return datetime.fromisoformat(one.campaign.started).timestamp() / DAY_S
-
-
-def date_of(day: float, _position: int | None) -> str:
-    return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
-
-
 def scales(axis: Axes) -> None:
     axis.set_yscale("log", base=2)
     marks.label_ratios(axis.yaxis)
@@ -73,4 +65,5 @@ def scales(axis: Axes) -> None:
     margin = max(0.1 * (right - left), DAYS_LEAST - (right - left)) / 2
     axis.set_xlim(left - margin, right + margin)
     axis.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
-    axis.xaxis.set_major_formatter(FuncFormatter(date_of))
+    dates = FuncFormatter(lambda day, _: datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat())
+    axis.xaxis.set_major_formatter(dates)

@@ -6,8 +6,8 @@ independent: the half-widths of both intervals add as squares, and so do those o
 comparisons of the atlas are one family, like all cells of a gate.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from heaplab import stats
@@ -33,33 +33,23 @@ class BuildChange:
 
 
 def build_changes(atlas: Atlas) -> list[BuildChange]:
-    """Every change of a build, judged."""
-    found = [change(old, new) for line in lines(atlas) for old, new in pairwise(newest_of_builds(line))]
+    # The last ratio of every build, in the order in which the builds appeared: a key keeps its first place.
+    builds = [{dated.build: dated for dated in line}.values() for line in lines(atlas)]
+    found = [change(old, new) for line in builds for old, new in pairwise(line)]
     verdicts = stats.judge_gate(
         [one.ratio for one in found], [one.control for one in found], [one.limit for one in found]
     )
-    return [
-        BuildChange(one.old, one.new, one.ratio, one.control, verdict)
-        for one, verdict in zip(found, verdicts, strict=True)
-    ]
+    return [replace(one, verdict=verdict) for one, verdict in zip(found, verdicts, strict=True)]
 
 
-def lines(atlas: Atlas) -> Iterator[list[Dated]]:
+def lines(atlas: Atlas) -> Iterable[list[Dated]]:
     """Ratios that may be compared, the oldest first."""
     found: dict[tuple[str, str, str, str], list[Dated]] = {}
     for dated in atlas.ratios:
         ratio = dated.ratio
         key = (ratio.about, ratio.measure, ratio.allocator, ratio.settings)
         found.setdefault(key, []).append(dated)
-    yield from found.values()
-
-
-def newest_of_builds(line: Sequence[Dated]) -> list[Dated]:
-    """The last ratio of every build, in the order in which the builds appeared."""
-    found: dict[str, Dated] = {}
-    for dated in line:
-        found[dated.build] = dated  # a key keeps its first place
-    return list(found.values())
+    return found.values()
 
 
 def change(old: Dated, new: Dated) -> BuildChange:

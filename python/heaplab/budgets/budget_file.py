@@ -10,7 +10,6 @@ from pydantic import Field
 from heaplab.budgets.spending import Spender, Spending, Spent
 from heaplab.catalog import toml_file
 from heaplab.catalog.toml_file import Spec
-from heaplab.output import replacing
 
 SAFETY = 2  # factor on the spread of the runs, because more runs would spread wider
 
@@ -83,13 +82,8 @@ def allowance_of(runs: Sequence[Spent], tolerance: Tolerance) -> Allowance:
     return Allowance(**most._asdict(), tolerance=own)
 
 
-def write(path: Path, budget: Budget) -> None:
-    """Raises HeaplabError if the file cannot be written."""
-    with replacing(path) as beside:
-        beside.write_text(text_of(budget, path.name), encoding="utf-8")
-
-
 def text_of(budget: Budget, name: str) -> str:
+    """The content of a file of this name."""
     lines = [
         "# What the program may allocate, by thread and call site. To check it:",
         f"#   heaplab budget {name} -- {budget.program}",

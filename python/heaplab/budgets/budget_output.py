@@ -33,7 +33,6 @@ def headline(budget: Budget, found: Sequence[Beyond]) -> str:
 
 
 def more(one: Beyond) -> str:
-    """The amounts beyond the budget, as differences."""
     said = {
         "calls": f"{units.counted(one.more.calls, 'call')} more",
         "bytes": f"{units.show(one.more.bytes, 'B')} more",

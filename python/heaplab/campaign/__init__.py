@@ -26,9 +26,9 @@ The life of one run, from the command line to the results file:
    - As much memory as the run will need is touched and released (`warming.py`), so that the run finds it
      warm. Where the host does not take memory back, only first runs are warmed.
    - `machine/execute.py` starts the process; `machine/watch.py` samples the memory of its process tree, and
-     enforces limits of time and memory. `programs/prepared_program.py` runs a program of the catalog and
+     enforces limits of time and memory. `programs/prepared_input.py` runs a program of the catalog and
      checks its output. `user_program.py` runs a user's program with its file from `standard_input.py`,
-     several times by `machine/repeat.py` if the program is short.
+     several times if the program is short.
    - The sample (one JSON line on an inherited descriptor) is read, and `machine/interposition.py` checks that
      the intended library served malloc. A run served by another library is void.
    - A first attempt during which other processes used too much CPU time is void and repeated once. If the

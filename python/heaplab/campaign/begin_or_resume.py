@@ -21,12 +21,15 @@ from heaplab.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_t
 # Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
 HASH_LENGTH = 16  # hexadecimal digits
+# Fields of a request that its campaign has too, and that must agree for runs to belong together.
+PART_OF_IDENTITY = (
+    *("scale", "seed", "pinned", "placed", "warm", "memory_limit", "time_limit"),
+    *("prepare", "cleanup", "instructions", "fit_blocks", "slices"),
+)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be measured."""
-
     experiments: Sequence[spec.Experiment]
     workloads: dict[str, spec.Workload]  # all workloads that the experiments name
     libraries: Sequence[Arm]  # the first is the baseline
@@ -73,19 +76,8 @@ def campaign_of(request: Request) -> Campaign:
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},
         "allocators": [library.allocator for library in request.libraries],
-        "scale": request.scale,
-        "seed": request.seed,
-        "pinned": request.pinned,
-        "placed": request.placed,
-        "warm": request.warm,
-        "memory_limit": request.memory_limit,
-        "time_limit": request.time_limit,
         "input": request.input.model_dump() if request.input else None,
-        "prepare": request.prepare,
-        "cleanup": request.cleanup,
-        "instructions": request.instructions,
-        "fit_blocks": request.fit_blocks,
-        "slices": request.slices,
+        **{name: getattr(request, name) for name in PART_OF_IDENTITY},
     }
     return Campaign(
         id=identity(content, request.libraries),
@@ -172,6 +164,15 @@ def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Arm])
         results.unreadable,
         timings=dict(results.timings),
     )
+
+
+def earlier(path: Path, request: Request) -> store.Results | None:
+    """The results of the same campaign in the file, with the same arms on this machine; None without any."""
+    if not path.exists():
+        return None
+    found = store.load(path)
+    same = found.campaign.id == campaign_of(request).id and same_machine(found.host)
+    return found if same else None
 
 
 def same_machine(known: Host | None) -> bool:

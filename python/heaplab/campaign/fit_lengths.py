@@ -15,19 +15,18 @@ from statistics import fmean
 from heaplab.campaign import plan
 from heaplab.campaign.plan import Cell
 from heaplab.catalog import spec
-from heaplab.records import Campaign
+from heaplab.records import BETWEEN_S, Campaign
 
 PILOT_RUNS = 2
 PILOT_SHARE = 0.25
 SHORTEST_S = 0.06  # starting a process and sampling its memory five times takes 0.01 to 0.02 s
 LONGEST_S = 0.5
-BETWEEN_S = 0.05  # between two runs: warming, starting, records
 SHARE = 0.95  # the rest is for repetitions of disturbed runs and allocators slower than the baseline
 
 
 def pilot_campaign(campaign: Campaign) -> Campaign:
     """The campaign whose cells are run as pilots."""
-    adjustable = [item.id for item in experiments(campaign) if item.length]
+    adjustable = [item.id for item in spec.experiments_of(campaign) if item.length]
     return campaign.model_copy(update={"lengths": dict.fromkeys(adjustable, PILOT_SHARE)})
 
 
@@ -50,10 +49,6 @@ def lengths(campaign: Campaign, walls: Mapping[str, float]) -> dict[str, float]:
     for cell in fitted:
         by_experiment.setdefault(cell.experiment.id, []).append(walls[cell.key])
     return {name: PILOT_SHARE * target / fmean(found) for name, found in by_experiment.items()}
-
-
-def experiments(campaign: Campaign) -> list[spec.Experiment]:
-    return [spec.Experiment.model_validate(content) for content in campaign.experiments]
 
 
 def cells(campaign: Campaign) -> list[Cell]:

@@ -36,7 +36,6 @@ from heaplab.servers import ServerJob, free_port, serve
 
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
 Prepared = TypeVar("Prepared", bound=PreparedInput)
-T = TypeVar("T")
 
 
 @dataclass
@@ -63,23 +62,17 @@ class RunMeasurer:
         """Return the record of one run, alone on the machine, with a reason if the run gave no figure."""
         observer = Observer() if block.number == 0 and not self._counter else None
         warming = self._warmer.before(candidate)
-        steps = self._steps(block, candidate, attempt, observer)
+        steps = self._steps(block, candidate, attempt)
         before = host.CpuTime.now()
-        measured = alone(steps, self.tick)
-        used = before.used_until(host.CpuTime.now())
+        measured = alone(steps, self.tick, observer.look if observer else None)
+        foreign, stolen = host.CpuTime.now().foreign_since(before)
         if measured.execution and measured.outcome.status is Status.OK and not self._counter:
-            judged = judge_disturbance(measured.outcome, measured.execution, used.foreign, attempt)
+            judged = judge_disturbance(measured.outcome, measured.execution, foreign, attempt)
             measured = replace(measured, outcome=judged)
         run = self._record(block, candidate, order, attempt, measured)
         seen = observer.behaviour(run.process) if observer and run.process else None
-        return run.model_copy(
-            update={
-                "foreign_cpu": used.foreign,
-                "stolen_cpu": used.stolen,
-                "behaviour": seen,
-                "warming": warming,
-            }
-        )
+        others = {"foreign_cpu": foreign, "stolen_cpu": stolen}
+        return run.model_copy(update={**others, "behaviour": seen, "warming": warming})
 
     def together(
         self,
@@ -98,23 +91,19 @@ class RunMeasurer:
         before = host.CpuTime.now()
         all_steps = [self._steps(block, candidate, 0) for candidate in candidates]
         measured = in_slices(all_steps, weights, self.tick, cpus)
-        used = before.used_until(host.CpuTime.now())
-        runs = [
-            self._record(block, candidate, order + place, 0, one.result)
-            for place, (candidate, one) in enumerate(zip(candidates, measured, strict=True))
-        ]
+        foreign, stolen = host.CpuTime.now().foreign_since(before)
         whole = sum(one.own for one in measured) or 1.0
-        return [
-            run.model_copy(
-                update={
-                    "turns": one.turns,
-                    "foreign_cpu": used.foreign * one.own / whole,
-                    "stolen_cpu": used.stolen * one.own / whole,
-                    "warming": None if place else warming,
-                }
-            )
-            for place, (run, one) in enumerate(zip(runs, measured, strict=True))
-        ]
+        runs = []
+        for place, (candidate, one) in enumerate(zip(candidates, measured, strict=True)):
+            others = {
+                "turns": one.turns,
+                "foreign_cpu": foreign * one.own / whole,
+                "stolen_cpu": stolen * one.own / whole,
+                "warming": None if place else warming,
+            }
+            run = self._record(block, candidate, order + place, 0, one.result)
+            runs.append(run.model_copy(update=others))
+        return runs
 
     def _one_cpu(self, block: Block) -> frozenset[int]:
         """One CPU, by chance where there is a choice: a busy neighbour is not the same on all of them."""
@@ -122,10 +111,8 @@ class RunMeasurer:
         key = f"{block.seed}/{block.comparison.key}/cpu"
         return frozenset({random.Random(key).choice(sorted(cpus))})
 
-    def _steps(
-        self, block: Block, candidate: Candidate, attempt: int, observer: Observer | None = None
-    ) -> Steps["Measured"]:
-        """One run, from preparation to outcome. The observer looks at the process while it runs."""
+    def _steps(self, block: Block, candidate: Candidate, attempt: int) -> Steps["Measured"]:
+        """One run, from preparation to outcome."""
         cell, allocator = candidate
         library = self.libraries[library_of(allocator)]
         padding = 0 if self._counter else padding_of(block, candidate, attempt)
@@ -139,9 +126,7 @@ class RunMeasurer:
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = RunOutcome(Status.SKIPPED, fault)
             else:
-                execution, outcome = yield from watched(
-                    self._execute(program, cell, block.seed, environment, library), observer
-                )
+                execution, outcome = yield from self._execute(program, cell, block.seed, environment, library)
                 self._warmer.after(candidate, execution, outcome.status)
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
@@ -253,11 +238,8 @@ class RunMeasurer:
         self, program: Path, cell: Cell, seed: int, environment: dict[str, str], library: Arm
     ) -> tuple[Execution, RunOutcome]:
         cpus, client_cpus = host.cpus_apart(self.campaign.pinned)
-        limits, fixture, server = (
-            replace(self._limits(cell, library), cpus=cpus),
-            cell.workload.fixture,
-            cell.workload.server,
-        )
+        limits = replace(self._limits(cell, library), cpus=cpus)
+        fixture, server = cell.workload.fixture, cell.workload.server
         assert server
         with tempfile.TemporaryFile() as log:
             job = ServerJob(
@@ -323,23 +305,6 @@ class Measured:
     padding: int
     execution: Execution | None
     outcome: RunOutcome
-
-
-def watched(steps: Steps[T], observer: Observer | None) -> Steps[T]:
-    """The same run, every execution of which the observer looks at."""
-    if observer is None:
-        return (yield from steps)
-    try:
-        job = next(steps)
-        while True:
-            try:
-                execution = yield replace(job, look=observer.look)
-            except HeaplabError as error:
-                job = steps.throw(error)
-            else:
-                job = steps.send(execution)
-    except StopIteration as end:
-        return cast(T, end.value)
 
 
 def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from heaplab.campaign import fit_lengths, plan
 from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.campaign.plan import Candidate, Cell
+from heaplab.campaign.plan import Block, Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import SHORT_S, executions_of
 from heaplab.errors import HeaplabError, UsageError
@@ -78,8 +78,7 @@ class PilotRunner:
         began = time.monotonic()
         pilots = self._runs_of_cells(fit_lengths.pilot_campaign(campaign), fit_lengths.PILOT_RUNS)
         for tried, (cell, runs) in enumerate(pilots, 1):
-            known = walls_of(runs)
-            if known:
+            if known := walls_of(runs):
                 walls[cell.key] = min(known)
             else:
                 self.say(f"{cell.experiment.id} keeps its length, its pilot run failed: {runs[-1].reason}")
@@ -98,7 +97,11 @@ class PilotRunner:
             measured: list[tuple[Cell, float]] = []
             for cell, (run,) in self._runs_of_cells(tried, 1):
                 if run.status is Status.TIMEOUT:
-                    raise HeaplabError(longer_than_a_run_may_take(campaign, cell))
+                    option = "time-limit" if campaign.time_limit else "budget"
+                    raise HeaplabError(
+                        f"{cell.experiment.title}: one run takes longer than "
+                        f"{in_words(campaign.time_limit or budget)}; give a larger --{option}"
+                    )
                 for wall in walls_of([run]):
                     least[cell.key] = min(wall, least.get(cell.key, wall))
                     measured.append((cell, least[cell.key]))
@@ -113,20 +116,11 @@ class PilotRunner:
             for comparison in plan.comparisons(campaign):
                 block = plan.block(campaign, comparison, 0)
                 for cell in comparison.cells:
-                    candidate = Candidate(cell, campaign.allocators[0])
-                    limit = plan.time_limit(campaign, cell)
-                    runs = []
-                    for number in range(times):
-                        self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
-                        runs.append(measure(block, candidate, number, attempt=1))
-                        self._remember(cell, runs[-1])
-                    yield cell, runs
+                    yield cell, [self._run(measure, campaign, block, cell, n) for n in range(times)]
 
     def _runs(self, campaign: Campaign, cell: Cell) -> list[Run]:
         """Pilot runs under the baseline, until one fails: one, or more as `_has_run_enough` tells."""
-        candidate = Candidate(cell, campaign.allocators[0])
         block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
-        limit = plan.time_limit(campaign, cell)
         runs: list[Run] = []
         with (
             tempfile.TemporaryDirectory(prefix="heaplab-") as folder,
@@ -138,9 +132,7 @@ class PilotRunner:
             ) as measure,
         ):
             while not self._has_run_enough(campaign, cell, runs):
-                self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
-                runs.append(measure(block, candidate, len(runs), attempt=1))
-                self._remember(cell, runs[-1])
+                runs.append(self._run(measure, campaign, block, cell, len(runs)))
             if line := deep_binding.warning(deep_binding.opened(Path(folder))):
                 self.say(f"warning: {line}")
         return runs
@@ -152,17 +144,19 @@ class PilotRunner:
             return False
         if cell.workload.server or len(runs) == PILOT_RUNS:
             return True
-        first = walls_of(runs[:1])
-        is_held_up = len(runs) == 1 and bool(first and too_long(campaign, [(cell, first[0])], self.share))
-        return not (is_quick(runs[-1]) or is_held_up)
+        last = walls_of(runs[-1:])
+        is_held_up = len(runs) == 1 and bool(last and too_long(campaign, [(cell, last[0])], self.share))
+        return not (is_held_up or (last and last[0] < QUICK_S))
 
-    def _remember(self, cell: Cell, run: Run) -> None:
+    def _run(self, measure: RunMeasurer, campaign: Campaign, block: Block, cell: Cell, number: int) -> Run:
+        """One pilot run, under the baseline."""
+        candidate = Candidate(cell, campaign.allocators[0])
+        limit = plan.time_limit(campaign, cell)
+        self.listen(Progress(candidate, -1, 0, 0, 0.0, remaining=limit, limit=limit))
+        run = measure(block, candidate, number, attempt=1)
         peak = run.process.peak_memory if run.process else None
         self.needed[cell.key] = max(self.needed.get(cell.key, 0), peak or 0)
-
-
-def is_quick(run: Run) -> bool:
-    return run.status is Status.OK and run.process is not None and run.process.wall_time < QUICK_S
+        return run
 
 
 def runs_of(cell: Cell, blocks: int) -> int:
@@ -206,12 +200,6 @@ def spent_by_pilots(campaign: Campaign, tried: int, took: float, share: float) -
         f"{in_words(campaign.budget / share)}; the five blocks that a verdict takes need about "
         f"--budget {as_option(whole)}, or fewer arms or experiments"
     )
-
-
-def longer_than_a_run_may_take(campaign: Campaign, cell: Cell) -> str:
-    option = "time-limit" if campaign.time_limit else "budget"
-    limit = in_words(campaign.time_limit or campaign.budget or 0)
-    return f"{cell.experiment.title}: one run takes longer than {limit}; give a larger --{option}"
 
 
 def endless(campaign: Campaign, cell: Cell, patience: float) -> str:

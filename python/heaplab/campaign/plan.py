@@ -76,11 +76,7 @@ class Block:
 
 def comparisons(campaign: Campaign) -> list[Comparison]:
     """All comparisons in the order of the experiments and their sweeps."""
-    return [
-        found
-        for content in campaign.experiments
-        for found in comparisons_of(spec.Experiment.model_validate(content), campaign)
-    ]
+    return [one for item in spec.experiments_of(campaign) for one in comparisons_of(item, campaign)]
 
 
 def comparisons_of(experiment: spec.Experiment, campaign: Campaign) -> list[Comparison]:

@@ -139,9 +139,6 @@ class Runner:
         """The number of blocks that do not count: the first, if later blocks run in slices."""
         return int(self._is_sliced(comparison))
 
-    def _runs_at_most(self) -> int:
-        return sum(self._blocks_of(item) * len(item.candidates) for item in self._comparisons)
-
     def _beyond_budget(self, comparison: Comparison) -> bool:
         budget = self.campaign.budget
         return budget is not None and self._elapsed() + self._took.get(comparison.key, 0.0) > budget
@@ -161,7 +158,6 @@ class Runner:
         return bool(others) and all(one.key in given_up for one in others)
 
     def _decide_timings(self) -> None:
-        """Decide how each experiment is timed, and store it."""
         for name in dict.fromkeys(comparison.experiment.id for comparison in self._comparisons):
             if name not in self.timings:
                 among = [item for item in self._comparisons if item.experiment.id == name]
@@ -207,7 +203,9 @@ class Runner:
         self._lasted |= dict.fromkeys((one.key for one in candidates), self.clock() - began)
         bad = next(filter(ended_badly, measured), None)
         if bad and block.number == 1 and not any(ended_badly(run) for run in runs):
-            self._set(timing.undone(self.timings[bad.experiment], bad.reason))
+            why = f"two of it at once do not end well: {bad.reason}"
+            undone = {"slices": False, "why_alone": why}
+            self._set(self.timings[bad.experiment].model_copy(update=undone))
         return not self._is_over(measured)
 
     def _run_alone(self, block: Block, candidate: Candidate) -> bool:
@@ -280,7 +278,7 @@ class Runner:
 
     def _progress(self, block: Block, candidate: Candidate) -> Progress:
         elapsed = self._elapsed()
-        most = self._runs_at_most()
+        most = sum(self._blocks_of(item) * len(item.candidates) for item in self._comparisons)
         remaining = self._pace() * max(0, most - self._finished) if self._finished else inf
         if self.campaign.budget is not None:
             remaining = min(remaining, max(self._must(), self.campaign.budget - elapsed))

@@ -6,16 +6,16 @@ truncated line, and appending removes it first. A line that does not fit on the 
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from heaplab.catalog import spec
-from heaplab.errors import HeaplabError, UsageError, fault_of
+from heaplab.errors import HeaplabError, UsageError, fault_of, naming
 from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
 
 FILE_NAME = "results.jsonl"
@@ -36,6 +36,11 @@ class Results:
     timings: dict[str, Timing] = field(default_factory=dict)  # by experiment
     host_at_end: Host | None = None  # with the facts at the end of a shard; None: not read again
 
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts of the machine; {} if none were recorded."""
+        return self.host.facts if self.host else {}
+
 
 def results_file(path: Path) -> Path:
     """The path of a results file, given that path or the folder that contains the file."""
@@ -50,10 +55,8 @@ def load(path: Path, *, series: bool = True) -> Results:
     path = results_file(path)
     if path.exists() and not path.is_file():  # reading a device might never end
         raise UsageError(f"{path}: not a results file of heaplab")
-    try:
+    with naming(path):
         content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
     records = list(parse(content, record_of if series else record_without_series))
     known = [record for record in records if not isinstance(record, str)]
     if not known or not isinstance(known[0], Campaign):

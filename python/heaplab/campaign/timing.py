@@ -132,9 +132,3 @@ def on_one_cpu(runs: Iterable[Run]) -> bool:
     """Whether every arm of a comparison keeps one thread busy at a time, by its runs in the first block."""
     seen = [run.behaviour for run in runs if run.behaviour]
     return bool(seen) and all(one.busy <= ONE_THREAD for one in seen)
-
-
-def undone(timing: Timing, reason: str) -> Timing:
-    """The timing after arms that ended well one after the other have failed at the same time."""
-    why = f"two of it at once do not end well: {reason}"
-    return timing.model_copy(update={"slices": False, "why_alone": why})

@@ -1,23 +1,24 @@
 """One run of a user's program, with its standard input; a short program is executed several times."""
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
+from statistics import fmean
 from typing import IO
 
 from heaplab.campaign import standard_input
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import Execution, Job, Steps, plain_environment
-from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import INTERVAL_S, Limits
-from heaplab.records import Campaign
+from heaplab.records import Campaign, Process
 
 SHORT_S = 0.050  # a program that takes less time is executed several times in a run
 RUN_S = 0.2  # intended duration of a run of a short program
 START_S = 0.005  # time that heaplab needs to start a process
 SHORT_INTERVAL_S = 0.001  # time between two samples of the memory of a short program
+COUNTS = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
 
 
 def executions_of(wall: float, most: float) -> int:
@@ -45,7 +46,10 @@ class UserProgram:
             return execution
 
         execution = yield from in_a_row(count, once)
-        return without_memory(execution) if pilot and not pilot.memory else execution
+        if not pilot or pilot.memory:
+            return execution
+        unseen: dict[str, object] = {"peak_memory": None, "mean_memory": None, "memory": []}
+        return replace(execution, process=execution.process.model_copy(update=unseen))
 
     def _execute(
         self, environment: Mapping[str, str], errors: IO[bytes] | int, watch: Sequence[str], count: int
@@ -62,6 +66,43 @@ class UserProgram:
                     interval=SHORT_INTERVAL_S if count > 1 else INTERVAL_S,
                 )
             )
+
+
+def in_a_row(count: int, once: Callable[[], Steps[Execution]]) -> Steps[Execution]:
+    """Execute `count` times and merge the results.
+
+    A failed execution ends the series and is returned alone.
+    """
+    done: list[Execution] = []
+    for _ in range(count):
+        done.append((yield from once()))
+        if done[-1].exit_status != 0:
+            return done[-1]
+    return done[0] if count == 1 else merged(done)
+
+
+def merged(done: Sequence[Execution]) -> Execution:
+    """The means of times and counts, the largest peak with its curve, and all mapped files."""
+    return Execution(
+        exit_status=0,
+        killed_for="",
+        process=mean_of([execution.process for execution in done]),
+        seen=sum(execution.seen for execution in done),
+        mapped=set().union(*(execution.mapped for execution in done)),
+    )
+
+
+def mean_of(processes: Sequence[Process]) -> Process:
+    def mean(name: str) -> float:
+        return fmean(getattr(one, name) for one in processes)
+
+    highest = max(processes, key=lambda one: one.peak_memory or 0)
+    known = [one.mean_memory for one in processes if one.mean_memory is not None]
+    return highest.model_copy(
+        update={name: mean(name) for name in ("wall_time", "user_time", "system_time")}
+        | {name: round(mean(name)) for name in COUNTS}
+        | {"executions": len(processes), "mean_memory": fmean(known) if known else None}
+    )
 
 
 def hook(option: str, command: str) -> None:
@@ -81,8 +122,3 @@ def hook(option: str, command: str) -> None:
         raise HeaplabError(
             f"{option} {command!r} failed with exit status {done.returncode}{f': {said[-1]}' if said else ''}"
         )
-
-
-def without_memory(execution: Execution) -> Execution:
-    unseen: dict[str, object] = {"peak_memory": None, "mean_memory": None, "memory": []}
-    return replace(execution, process=execution.process.model_copy(update=unseen))

@@ -32,8 +32,6 @@ TRIES = 20
 
 @dataclass
 class Warmer:
-    """Warms memory for the runs of one campaign."""
-
     fixed: int | None = None  # B before every run, whatever the rule says
     estimates: dict[str, int] = field(default_factory=dict)  # B, by key of the cell
     touch: Callable[[int], float] = host.warm_memory  # s that touching so many B took

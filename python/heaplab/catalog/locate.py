@@ -67,23 +67,8 @@ def locate(catalog: Catalog, name: str) -> Arm:
     return describe(name, allocator, variant, found)
 
 
-def version_here(catalog: Catalog, name: str) -> str:
-    """Return the version of the allocator as `locate` finds it, "" if it tells none. Quick, for lists.
-
-    Raises what `locate` raises. Only a file of the user's is read: the others were checked by the package,
-    by `heaplab get` or by heaplab's own build.
-    """
-    return found_here(catalog, name).version
-
-
-def file_here(catalog: Catalog, name: str) -> Path | None:
-    """Return the allocator's library; None for the C library's own malloc. Quick, like `version_here`."""
-    path = found_here(catalog, name).path
-    return path.resolve() if path else None
-
-
 def is_here(catalog: Catalog, name: str) -> bool:
-    """Whether the allocator is on this machine and may be used. Quick, like `version_here`."""
+    """Whether the allocator is on this machine and may be used."""
     try:
         found_here(catalog, name)
     except HeaplabError:
@@ -92,6 +77,11 @@ def is_here(catalog: Catalog, name: str) -> bool:
 
 
 def found_here(catalog: Catalog, name: str) -> FoundLibrary:
+    """Return the library of the allocator as `locate` finds it, quickly; raises what `locate` raises.
+
+    Only a file of the user's is read: the others were checked by the package, by `heaplab get` or by
+    heaplab's own build.
+    """
     allocator, variant = catalog.allocator(name)
     refuse_unsafe(name, allocator)
     source, found = find_first(name, allocator, variant)

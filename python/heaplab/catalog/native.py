@@ -7,6 +7,8 @@ HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder 
 import os
 from pathlib import Path
 
+from heaplab.errors import HeaplabError
+
 PACKAGE = Path(__file__).parents[1]
 LIBRARY_PREFIX = "libheaplab_"
 
@@ -25,6 +27,13 @@ def helper(name: str) -> Path | None:
     """A program that heaplab's commands run, and users do not."""
     path = root() / "libexec" / name
     return path if path.is_file() else None
+
+
+def needed(found: Path | None, name: str) -> Path:
+    """The path of a part without which a command cannot work. Raises HeaplabError if there is none."""
+    if found is None:
+        raise HeaplabError(f"{name} is missing: heaplab is not completely installed")
+    return found
 
 
 def program(name: str) -> Path | None:

@@ -28,7 +28,8 @@ def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
             version = newest_version(source)
             if numbers(version) <= numbers(source.version):
                 return allocator, reasons
-            newer = with_version(source, version)
+            upstream = f"{source.package} {version}" if source.upstream else ""
+            newer = source.model_copy(update={"version": version, "upstream": upstream})
             sources = [newer, *allocator.sources[:place], *allocator.sources[place + 1 :]]
             found = allocator.model_copy(update={"sources": sources})
             obtain.obtain(found, newer, tell)
@@ -63,14 +64,7 @@ def numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version.partition("+")[0])]
 
 
-def with_version(source: Source, version: str) -> Source:
-    """The source at another release. `upstream`, if set, then names the package and its version."""
-    upstream = f"{source.package} {version}" if source.upstream else ""
-    return source.model_copy(update={"version": version, "upstream": upstream})
-
-
 def as_toml(allocator: Allocator) -> str:
-    """The allocator as a file of the catalog."""
     content = allocator.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
     return "".join(f"{name} = {inline(value)}\n" for name, value in content.items())
 

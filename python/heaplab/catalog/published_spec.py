@@ -3,7 +3,6 @@
 A table is kept cell by cell. The points of a curve are not printed; only ratios stated in the text are kept.
 """
 
-from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import Field, PositiveFloat, model_validator
@@ -61,9 +60,6 @@ class StatedRatio(Spec):
         if not self.than and not self.than_at:
             raise ValueError("takes 'than' or 'than_at'")
         return self
-
-    def is_about(self, cell: Mapping[str, Parameter]) -> bool:
-        return all(cell.get(name) in values for name, values in self.at.items())
 
 
 class Published(Spec):

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from heaplab.catalog.server_spec import MAIN_METRIC, Server
 from heaplab.catalog.toml_file import Spec
-from heaplab.records import Parameter
+from heaplab.records import Campaign, Parameter
 
 ScaleName = Literal["quick", "full"]
 SCALES: tuple[ScaleName, ...] = ("quick", "full")
@@ -149,7 +149,7 @@ class Plot(Spec):
     kind: Literal["curve", "bars", "heat", "summary", "series", "scatter"] = "bars"
     x: str = ""  # a swept parameter
     y: str = ""  # a metric
-    per: str = ""  # one panel for each value of this swept parameter
+    per: str = ""  # without effect; results files that heaplab wrote have it
     log_x: bool = False
     log_y: bool = False
     series: str = ""  # kind "series": a series of the sample, several with commas (stacked), or "process"
@@ -255,11 +255,20 @@ class Experiment(Spec):
             found[name] = rule.value(followed)
         return found
 
+    def with_blocks(self, blocks: int) -> Self:
+        """The experiment with this number of blocks in every comparison."""
+        fixed = {"blocks": blocks, "blocks_most": blocks}
+        return self.model_copy(update={name: getattr(self, name).model_copy(update=fixed) for name in SCALES})
+
     def _lengthened(self, value: Parameter | None, factor: float) -> int:
         assert self.length
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"length.parameter: {self.length.parameter!r} is no whole number")
         return value if factor == 1.0 else max(self.length.least, round(value * factor))
+
+
+def experiments_of(campaign: Campaign) -> list[Experiment]:
+    return [Experiment.model_validate(content) for content in campaign.experiments]
 
 
 # ---------------------------------------------------------------- suites

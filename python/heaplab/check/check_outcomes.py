@@ -1,7 +1,6 @@
 """The outcomes of the tests of one library."""
 
 from enum import StrEnum
-from typing import Any, Literal
 
 from pydantic import Field
 
@@ -45,14 +44,3 @@ class LibraryReport(Record):
 
     def of_part(self, part: str) -> list[Outcome]:
         return [outcome for outcome in self.outcomes if outcome.part == part]
-
-
-class Report(Record):
-    """The content of the file for `--json`."""
-
-    schema_version: Literal[1] = 1
-    heaplab: str
-    started: str  # ISO 8601, UTC
-    command: list[str]
-    host: dict[str, Any]
-    libraries: list[LibraryReport]

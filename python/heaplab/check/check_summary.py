@@ -1,8 +1,10 @@
-"""Outcomes as tables for people."""
+"""Outcomes as tables for people, and as JUnit XML, which CI services read."""
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from rich.console import Console
 from rich.markup import escape
 
@@ -34,36 +36,18 @@ def put_report(out: Console, report: LibraryReport) -> None:
     put_table(out, columns)
     for outcome in report.outcomes:
         if outcome.bad:
-            put_failure(out, outcome)
-    put_absent(out, report)
-    put_observations(out, [outcome for outcome in report.outcomes if outcome.says])
-    out.print()
-
-
-def put_failure(out: Console, outcome: Outcome) -> None:
-    put(out, f"[bold red]{outcome.verdict}[/] {outcome.test}")
-    for line in outcome.message.splitlines():
-        put(out, escape(line), indent=INDENT)
-    put_command(out, escape(outcome.repeat), INDENT)
-
-
-def put_absent(out: Console, report: LibraryReport) -> None:
-    """Print one line about all optional functions that the library lacks."""
+            put(out, f"[bold red]{outcome.verdict}[/] {outcome.test}")
+            for line in outcome.message.splitlines():
+                put(out, escape(line), indent=INDENT)
+            put_command(out, escape(outcome.repeat), INDENT)
     absent = [outcome for outcome in report.outcomes if outcome.verdict is CheckVerdict.ABSENT]
-    names = sorted({name for outcome in absent for name in outcome.message.split()})
-    if names:
+    if names := sorted({name for outcome in absent for name in outcome.message.split()}):
         put(out, f"[bold]absent[/], served by other libraries or by none: {escape(', '.join(names))}")
-
-
-def put_observations(out: Console, observed: Sequence[Outcome]) -> None:
-    if observed:
-        put_table(
-            out,
-            [
-                Column("observed", [outcome.test for outcome in observed]),
-                Column("", [escape(outcome.says) for outcome in observed], prose=True),
-            ],
-        )
+    if observed := [outcome for outcome in report.outcomes if outcome.says]:
+        says = [escape(outcome.says) for outcome in observed]
+        tests = [outcome.test for outcome in observed]
+        put_table(out, [Column("observed", tests), Column("", says, prose=True)])
+    out.print()
 
 
 def put_all(out: Console, reports: Sequence[LibraryReport]) -> None:
@@ -89,9 +73,32 @@ def faults_of(outcomes: Sequence[Outcome]) -> str:
 def verdict_of(report: LibraryReport) -> str:
     bad = sum(outcome.bad for outcome in report.outcomes)
     known = sum(outcome.verdict is CheckVerdict.DEVIATES for outcome in report.outcomes)
-    words = (
-        f"{bad} of {len(report.outcomes)} tests failed"
-        if bad
-        else f"all {len(report.outcomes)} tests as expected"
-    )
-    return f"{words}, {known} of them known deviations" if known and not bad else words
+    if bad:
+        return f"{bad} of {len(report.outcomes)} tests failed"
+    more = f", {known} of them known deviations" if known else ""
+    return f"all {len(report.outcomes)} tests as expected{more}"
+
+
+def write_junit(reports: list[LibraryReport], file: Path) -> None:
+    """Write a test suite for each library. Raises OSError."""
+    document = JUnitXml("heaplab check")
+    for report in reports:
+        suite = TestSuite(report.library.allocator)
+        suite.add_testcases([case_of(report.library.allocator, outcome) for outcome in report.outcomes])
+        document.add_testsuite(suite)
+    document.write(str(file), pretty=True)
+
+
+def case_of(library: str, outcome: Outcome) -> TestCase:
+    case = TestCase(outcome.test, f"{library}.{outcome.part}", round(outcome.time, 3))
+    lines = outcome.message.splitlines() or [""]
+    if outcome.bad:
+        kind = Failure if outcome.verdict in (CheckVerdict.FAILED, CheckVerdict.MENDED) else Error
+        result = kind(lines[0], outcome.verdict)
+        result.text = f"{outcome.message}\n{outcome.repeat}\n"
+        case.result = [result]
+    elif outcome.verdict is not CheckVerdict.PASSED:
+        case.result = [Skipped(f"{outcome.verdict}: {lines[0]}")]
+    if outcome.says:
+        case.system_out = outcome.says
+    return case

@@ -1,12 +1,12 @@
 """Known deviations: the tests that a library fails, and why (catalog/deviations.toml)."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from heaplab.errors import UsageError, fault_of
+from heaplab.catalog import toml_file
+from heaplab.errors import UsageError
 from heaplab.records import Record
 
 
@@ -25,14 +25,7 @@ class DeviationTable(Record):
 
 def read(file: Path) -> list[Deviation]:
     """Raises UsageError, with the line or the field at fault."""
-    try:
-        return DeviationTable.model_validate(tomllib.loads(file.read_text())).deviation
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: {error}") from error
-    except ValidationError as error:
-        raise UsageError(f"{file}: {fault_of(error, 'the table')}") from error
+    return toml_file.checked(DeviationTable, file, toml_file.content_of(file)).deviation
 
 
 def of_library(rows: list[Deviation], library: str) -> dict[str, Deviation]:

@@ -1,18 +1,31 @@
-"""Runs the tests of a library, several at a time."""
+"""Runs the tests of a library, several at a time, each in a process of its own."""
 
+import contextlib
+import json
+import os
 import resource
+import shlex
+import signal
+import subprocess
+import tempfile
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from heaplab.check.check_outcomes import CheckVerdict, LibraryReport, Outcome
 from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
-from heaplab.check.run_test import Running, run_test
-from heaplab.machine.process_tree import nothing_left
+from heaplab.machine.execute import DISTURBING, environment_for
+from heaplab.machine.process_tree import kill_tree, nothing_left
 from heaplab.records import Arm
+
+FAILED, SKIPPED, ABSENT = 1, 77, 78  # exit statuses: src/check/ending.h
+MOST_TEXT = 4000  # bytes that are kept of the end of a program's output
+LINES_KEPT = 12
 
 
 class Queue:
@@ -41,6 +54,47 @@ class Queue:
     def done(self, outcome: Outcome) -> None:
         with self._lock:
             self._held_up[outcome.part] -= outcome.verdict is not CheckVerdict.HUNG
+
+
+class Running:
+    """The tests that are running, started by all threads of the runner."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: set[subprocess.Popen[bytes]] = set()
+        self._is_over = False
+
+    def begin(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """Start a test. Raises InterruptedError after end_all, which would miss a test that starts now."""
+        with self._lock:
+            if self._is_over:
+                raise InterruptedError
+            child = start()
+            self._children.add(child)
+            return child
+
+    def end(self, child: subprocess.Popen[bytes]) -> None:
+        """Kill a test and all processes that it has started, in its session or in others.
+
+        Raises InterruptedError after end_all: the test was killed, and its outcome is unknown.
+        """
+        if child.returncode is None:
+            kill_tree(child.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        with self._lock:
+            self._children.discard(child)
+            if self._is_over:
+                raise InterruptedError
+
+    def end_all(self) -> None:
+        """End all running tests, and let no further test start."""
+        with self._lock:
+            self._is_over = True
+            for child in self._children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
 
 
 def run_all(
@@ -73,7 +127,7 @@ def run_all(
     return LibraryReport(library=library, outcomes=[outcomes[place] for place in range(len(tests))])
 
 
-@contextmanager
+@contextlib.contextmanager
 def no_core_files() -> Iterator[None]:
     """Write no core files: many tests end by a signal, and their core files would fill the disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
@@ -82,3 +136,109 @@ def no_core_files() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
+
+
+def variables(library: Arm, long: bool) -> dict[str, str]:
+    """The variables of a test beside the user's environment."""
+    around = environment_for(library)
+    names = {*DISTURBING, *library.environment, "LD_LIBRARY_PATH"} & set(around)
+    result = {name: around[name] for name in sorted(names)}
+    if library.preload:
+        result["HEAPLAB_LIBRARY_UNDER_TEST"] = library.preload[0]
+    if not long:
+        result["HEAPLAB_STRESS"] = "short"
+    return result
+
+
+def repeat_command(test: Test, settings: dict[str, str]) -> str:
+    """The one command that repeats a test under gdb. Its shell is not served by the library."""
+    wrapper = shlex.join(["env", *(f"{name}={value}" for name, value in settings.items())])
+    return shlex.join(["gdb", "-ex", f"set exec-wrapper {wrapper}", "-ex", "run", "--args", *test.command])
+
+
+def run_test(test: Test, library: Arm, known: Deviation | None, long: bool, running: Running) -> Outcome:
+    """Run a test in a process of its own and judge the test by the known deviation of the library."""
+    if known and not known.run:
+        return not_run(test, CheckVerdict.LEFT_OUT, known.reason)
+    if test.preloaded and not library.preload:
+        return not_run(test, CheckVerdict.SKIPPED, "the C library's own malloc is no library file")
+    settings = variables(library, long)
+    begin = time.monotonic()
+    status, said, complaint = run_process(test, settings, running)
+    verdict, message = judge(status, complaint, test.limit_s)
+    outcome = Outcome(
+        part=test.part,
+        test=test.name,
+        verdict=verdict,
+        time=time.monotonic() - begin,
+        message=message,
+        repeat=repeat_command(test, settings),
+        **observation(said),
+    )
+    return outcome if known is None else against(outcome, known)
+
+
+def not_run(test: Test, verdict: CheckVerdict, why: str) -> Outcome:
+    return Outcome(part=test.part, test=test.name, verdict=verdict, time=0, message=why)
+
+
+def run_process(test: Test, settings: dict[str, str], running: Running) -> tuple[int | None, str, str]:
+    """The exit status (None: the time limit), standard output and the end of standard error."""
+    environment = {name: value for name, value in os.environ.items() if name not in DISTURBING} | settings
+    with tempfile.TemporaryDirectory(prefix="heaplab-check-") as folder:
+        output, errors = (Path(folder) / name for name in ("output", "errors"))
+        with output.open("wb") as out, errors.open("wb") as err:
+            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+            child = running.begin(
+                lambda: subprocess.Popen(
+                    test.command, env=environment, cwd=folder, start_new_session=True, **streams
+                )
+            )
+            try:
+                status: int | None = child.wait(test.limit_s)
+            except subprocess.TimeoutExpired:
+                status = None
+            finally:
+                running.end(child)
+        return status, tail(output), tail(errors)
+
+
+def tail(file: Path) -> str:
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - MOST_TEXT))
+        return stream.read().decode(errors="replace")
+
+
+def judge(status: int | None, complaint: str, limit_s: int) -> tuple[CheckVerdict, str]:
+    lines = [line for line in complaint.replace("\0", "").splitlines() if line.strip()][-LINES_KEPT:]
+    if status == 0:
+        return CheckVerdict.PASSED, ""
+    if status == SKIPPED:
+        return CheckVerdict.SKIPPED, "\n".join(lines)
+    if status == ABSENT:
+        return CheckVerdict.ABSENT, "\n".join(lines)
+    if status is None:
+        return CheckVerdict.HUNG, "\n".join([f"no end within {limit_s} s", *lines])
+    if status == FAILED:
+        return CheckVerdict.FAILED, "\n".join(lines) or "exit status 1"
+    how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    return CheckVerdict.CRASHED, "\n".join([how, *lines])
+
+
+def observation(said: str) -> dict[str, Any]:
+    """The values that a program prints in one line of JSON; {} if it prints none."""
+    try:
+        answer = json.loads(said)
+        return {"says": str(answer.get("says", "")), "figures": dict(answer.get("figures", {}))}
+    except (ValueError, AttributeError, TypeError):
+        return {}
+
+
+def against(outcome: Outcome, known: Deviation) -> Outcome:
+    """The outcome, judged by a known deviation, which must still exist."""
+    if outcome.bad or outcome.verdict is CheckVerdict.ABSENT:
+        return outcome.model_copy(update={"verdict": CheckVerdict.DEVIATES, "message": known.reason})
+    if outcome.verdict is CheckVerdict.PASSED:
+        text = f"passes now, but the table of deviations says: {known.reason}"
+        return outcome.model_copy(update={"verdict": CheckVerdict.MENDED, "message": text})
+    return outcome

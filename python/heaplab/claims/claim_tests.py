@@ -34,11 +34,8 @@ class Finding:
             return ClaimResult.UNTESTED
         if self.low <= self.ratio.low and self.ratio.high <= self.high:
             return ClaimResult.HOLDS
-        return (
-            ClaimResult.FAILS
-            if self.ratio.high < self.low or self.ratio.low > self.high
-            else ClaimResult.OPEN
-        )
+        outside = self.ratio.high < self.low or self.ratio.low > self.high
+        return ClaimResult.FAILS if outside else ClaimResult.OPEN
 
     def text(self) -> str:
         if isnan(self.ratio.estimate):

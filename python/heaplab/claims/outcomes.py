@@ -42,7 +42,8 @@ def _test_of(experiment: spec.Experiment, expectation: spec.Expectation) -> Clai
     if (along := expectation.arguments.get("along")) is not None and along not in axes:
         raise UsageError(f"{where}: '{along}' is not a swept parameter")
     for name in sorted(given & NUMBERS):
-        if not _is_number(value := expectation.arguments[name]):
+        value = expectation.arguments[name]
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise UsageError(f"{where}: '{name}' is a number, not {value!r}")
     _check_lists(where, expectation, axis)
     return test
@@ -56,10 +57,6 @@ def _check_lists(where: str, expectation: spec.Expectation, axis: str) -> None:
         expectation.test != "mean_within" or not isinstance(named, list) or len(than) != len(named)
     ):
         raise UsageError(f"{where}: 'than' is one name, or in mean_within a list as long as '{axis}'")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def evaluate(analysis: Analysis) -> list[ClaimOutcome]:

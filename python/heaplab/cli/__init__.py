@@ -147,7 +147,6 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
 
 
 def main() -> None:
-    """Run the command line and exit."""
     gc.set_threshold(OBJECTS_BETWEEN_SEARCHES)
     signals.listen()
     sys.exit(exit_status.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False)))

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from heaplab.catalog import native
 from heaplab.cluster.plan_folder import HASH_SHOWN, Plan
-from heaplab.errors import UsageError, fault_of
+from heaplab.errors import UsageError, fault_of, naming
 from heaplab.machine import elf
 from heaplab.records import Arm, Record
 
@@ -27,18 +27,12 @@ FORMAT: Final = 1
 
 
 class BundledLibrary(Record):
-    """One build of the library of an arm."""
-
     arm: str
     path: str  # below the folder of the bundle
     sha256: str
     version: str
     architecture: str
     glibc: tuple[int, ...]
-
-    @property
-    def fits_here(self) -> bool:
-        return self.architecture == platform.machine() and self.glibc <= glibc_here()
 
 
 class BundledWheel(Record):
@@ -60,9 +54,9 @@ def make(plan: Path, arms: Iterable[Arm], builds: Mapping[str, Sequence[Path]], 
     Heaplab's own libraries come with its wheel. Nothing is left behind where a file cannot be had. Raises
     UsageError for a file that no node could use.
     """
-    found = [
-        (arm.allocator, Path(path), arm.version) for arm in arms for path in arm.preload if not is_own(path)
-    ]
+    own = native.root().resolve()
+    every = [(arm.allocator, Path(path), arm.version) for arm in arms for path in arm.preload]
+    found = [(name, path, version) for name, path, version in every if not path.is_relative_to(own)]
     found += [(name, path, "") for name, paths in builds.items() for path in paths]
     files = sorted(wheels.glob("*.whl")) if wheels else []
     if wheels and not any(path.name.startswith("heaplab-") for path in files):
@@ -93,10 +87,6 @@ def make(plan: Path, arms: Iterable[Arm], builds: Mapping[str, Sequence[Path]], 
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def is_own(path: str) -> bool:
-    return Path(path).is_relative_to(native.root().resolve())
-
-
 def kept(path: Path, folder: Path, below: str = "") -> dict[str, str]:
     """Copy a file into the bundle, under its name, which pip needs; return its path there and its hash."""
     content = path.read_bytes()
@@ -112,13 +102,12 @@ def bundled(plan: Plan) -> BundleList:
     if not plan.file.bundle:
         return BundleList(libraries=[], wheels=[])
     path = plan.folder / FOLDER / LIST
-    try:
+    with naming(path):
         content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != plan.file.bundle:
-            raise UsageError(f"{path}: is not what was planned")
+    if hashlib.sha256(content).hexdigest() != plan.file.bundle:
+        raise UsageError(f"{path}: is not what was planned")
+    try:
         return BundleList.model_validate_json(content)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
     except ValidationError as error:
         raise UsageError(f"{path}: {fault_of(error, 'no list of files')}") from error
 
@@ -131,7 +120,7 @@ def library_for(plan: Plan, files: BundleList, arm: str) -> BundledLibrary | Non
     builds = [build for build in files.libraries if build.arm == arm]
     if not builds:
         return None
-    fitting = [build for build in builds if build.fits_here]
+    fitting = [one for one in builds if one.architecture == platform.machine() and one.glibc <= glibc_here()]
     if not fitting:
         have = ", ".join(f"{build.architecture} with glibc {dotted(build.glibc)}" for build in builds)
         raise UsageError(
@@ -140,10 +129,8 @@ def library_for(plan: Plan, files: BundleList, arm: str) -> BundledLibrary | Non
         )
     best = max(fitting, key=lambda build: build.glibc)
     path = plan.folder / FOLDER / best.path
-    try:
+    with naming(path):
         content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
     if hashlib.sha256(content).hexdigest() != best.sha256:
         raise UsageError(f"{path}: is not the file that was bundled")
     return best

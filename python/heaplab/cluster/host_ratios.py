@@ -78,11 +78,11 @@ def summary_of(paths: Sequence[Path]) -> HostSummary:
     parts = [store.load(path, series=False) for path in paths]
     whole, left_out = joined(parts)
     measured = Analysis(whole)
-    first = facts_of(parts[0])
+    first = parts[0].facts
     return HostSummary(
         node=first["node"],
         machine=first["machine"],
-        shards=tuple(facts_of(part)["shard"] for part in parts),
+        shards=tuple(part.facts["shard"] for part in parts),
         facts={name: first.get(name) for name in SHOWN},
         arms={name: version_of(arm) for name, arm in whole.libraries.items()},
         runs=sum(len(part.runs) for part in parts),
@@ -93,10 +93,6 @@ def summary_of(paths: Sequence[Path]) -> HostSummary:
         changed=tuple(dict.fromkeys(name for part in parts for name in changed_in(part))),
         left_out=tuple(left_out),
     )
-
-
-def facts_of(results: store.Results) -> Mapping[str, Any]:
-    return results.host.facts if results.host else {}
 
 
 def version_of(arm: Arm) -> str:
@@ -118,7 +114,7 @@ def joined(parts: Sequence[store.Results]) -> tuple[store.Results, list[str]]:
         timings = dict(part.timings) | timings
     runs, left_out = [], []
     for part in parts:
-        shard = facts_of(part)["shard"]
+        shard = part.facts["shard"]
         otherwise = {
             name
             for name, found in part.timings.items()
@@ -136,7 +132,6 @@ def joined(parts: Sequence[store.Results]) -> tuple[store.Results, list[str]]:
 
 
 def means(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:
-    """The means over all cells of a kind of workload."""
     for kind in KINDS:
         if not measured.summarised(kind):
             continue
@@ -178,6 +173,5 @@ def scaling(measured: Analysis) -> Iterator[tuple[RatioOf, Interval]]:
 
 
 def changed_in(results: store.Results) -> list[str]:
-    """The facts that had changed when a shard ended."""
     before, after = results.host, results.host_at_end
     return [name for name in STEADY if before and after and before.facts.get(name) != after.facts.get(name)]

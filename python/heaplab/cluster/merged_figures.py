@@ -5,7 +5,7 @@ from math import isfinite
 import matplotlib as mpl
 import numpy as np
 
-from heaplab.cluster.host_ratios import THREADS, HostSummary, RatioOf
+from heaplab.cluster.host_ratios import THREADS, RatioOf
 from heaplab.cluster.merged_sentences import WORDS, title_of
 from heaplab.cluster.merging import Merged
 from heaplab.report.pictures import canvas, marks, palette
@@ -24,8 +24,11 @@ def drawings(merged: Merged) -> list[Drawing]:
 def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
     """A dot for every host, and the interval of the mean over them where there is one."""
     styles = palette.styles([merged.baseline, *merged.others])
-    rows = {name: hosts_of(merged.groups[group], RatioOf(metric, name, kind)) for name in merged.others}
-    rows = {name: found for name, found in rows.items() if found}
+    rows: dict[str, list[float]] = {}
+    for name in merged.others:
+        ratios = [host.ratios.get(RatioOf(metric, name, kind)) for host in merged.groups[group]]
+        if known := [one[0].estimate for one in ratios if one and isfinite(one[0].estimate)]:
+            rows[name] = known
     if not rows:
         return None
     with mpl.rc_context(canvas.STYLE):
@@ -48,11 +51,6 @@ def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
         alt = f"{WORDS[metric].title} of each arm on every host, {place}"
         title = f"{WORDS[metric].title}: {place}"
         return Drawing(title[0].upper() + title[1:], canvas.to_svg(figure, alt), alt, ())
-
-
-def hosts_of(hosts: list[HostSummary], about: RatioOf) -> list[float]:
-    found = [host.ratios[about][0].estimate for host in hosts if about in host.ratios]
-    return [value for value in found if isfinite(value)]
 
 
 def scaling(merged: Merged) -> list[Drawing]:

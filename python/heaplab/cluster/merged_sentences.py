@@ -85,6 +85,5 @@ def warnings(merged: Merged) -> list[str]:
 
 
 def shards(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:MOST_SHARDS]))
-    more = f" and {len(numbers) - MOST_SHARDS} more" if len(numbers) > MOST_SHARDS else ""
-    return f"{'shard' if len(numbers) == 1 else 'shards'} {shown}{more}"
+    shown = wording.shortened(list(map(str, numbers)), MOST_SHARDS)
+    return f"{'shard' if len(numbers) == 1 else 'shards'} {shown}"

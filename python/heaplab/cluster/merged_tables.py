@@ -5,7 +5,7 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import MEMORY
-from heaplab.cluster.host_ratios import TIME, HostSummary, RatioOf
+from heaplab.cluster.host_ratios import TIME, RatioOf
 from heaplab.cluster.merged_sentences import WORDS, judged_over, title_of
 from heaplab.cluster.merging import Merged
 from heaplab.report.tables.ratio_entry import ratio_entry
@@ -56,26 +56,20 @@ def cell_tables(merged: Merged) -> list[Table]:
     """Every cell over the hosts of each group: a table for each group and metric."""
     tables = []
     for group, ratios in merged.ratios.items():
-        metrics = dict.fromkeys("memory" if about.metric == MEMORY else "time" for about in ratios)
-        for metric in metrics:
-            about_cells = [
-                about
-                for about in ratios
-                if about.experiment and (about.metric == MEMORY) == (metric == "memory")
+        cells: dict[str, dict[RatioOf, dict[str, HostRatios]]] = {TIME: {}, MEMORY: {}}
+        for about, ratio in ratios.items():
+            if about.experiment:
+                of_metric = cells[MEMORY if about.metric == MEMORY else TIME]
+                of_metric.setdefault(about._replace(allocator=""), {})[about.allocator] = ratio
+        for metric, found in cells.items():
+            rows = [
+                (name_of(about.experiment, about.cell), [cell_entry(own.get(name)) for name in merged.others])
+                for about, own in found.items()
             ]
-            rows = []
-            for place in dict.fromkeys((about.experiment, about.cell, about.metric) for about in about_cells):
-                found = {about.allocator: ratios[about] for about in about_cells if place_of(about) == place}
-                rows.append((name_of(*place[:2]), [cell_entry(found.get(name)) for name in merged.others]))
-            words = WORDS[MEMORY] if metric == "memory" else WORDS[TIME]
-            caption = f"{title_of(merged, group)}: {words.title}, ratio to {merged.baseline}"
+            caption = f"{title_of(merged, group)}: {WORDS[metric].title}, ratio to {merged.baseline}"
             if rows:
                 tables.append(Table(caption, merged.others, rows, "cell"))
     return tables
-
-
-def place_of(about: RatioOf) -> tuple[str, tuple[tuple[str, object], ...], str]:
-    return about.experiment, about.cell, about.metric
 
 
 def name_of(experiment: str, cell: Sequence[tuple[str, object]]) -> str:
@@ -92,21 +86,18 @@ def cell_entry(found: HostRatios | None) -> Entry:
 
 def hosts_table(merged: Merged) -> Table:
     """Every host: its facts, the CPUs of its shards, and how many of its runs count."""
-    rows = [(host.node, host_entries(host)) for host in merged.hosts]
+    rows = []
+    for host in merged.hosts:
+        facts, place = host.facts, host.facts.get("placement") or {}
+        nodes = units.counted(len(place.get("nodes", [])), "node")
+        where = f"{place.get('where', 'all')}: {len(place.get('cpus', []))} CPUs, {place.get('cores')} cores"
+        shards = ", ".join(map(str, host.shards))
+        texts = [host.machine, facts.get("cpu"), f"{where}, {nodes}", facts.get("kernel"), shards, host.runs]
+        entries = [
+            *(Entry(str(text)) for text in texts),
+            Entry(str(host.disturbed), tone="open" if host.is_disturbed else ""),
+            Entry(str(host.without_figure), tone="failed" if host.without_figure else ""),
+        ]
+        rows.append((host.node, entries))
     columns = ["kind", "CPU", "CPUs used", "kernel", "shards", "runs", "disturbed", "without figure"]
     return Table("Hosts", columns, rows, "node")
-
-
-def host_entries(host: HostSummary) -> list[Entry]:
-    place = host.facts.get("placement") or {}
-    where = f"{place.get('where', 'all')}: {len(place.get('cpus', []))} CPUs, {place.get('cores')} cores, "
-    return [
-        Entry(host.machine),
-        Entry(str(host.facts.get("cpu"))),
-        Entry(where + units.counted(len(place.get("nodes", [])), "node")),
-        Entry(str(host.facts.get("kernel"))),
-        Entry(", ".join(map(str, host.shards))),
-        Entry(str(host.runs)),
-        Entry(str(host.disturbed), tone="open" if host.is_disturbed else ""),
-        Entry(str(host.without_figure), tone="failed" if host.without_figure else ""),
-    ]

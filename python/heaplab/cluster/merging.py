@@ -21,6 +21,7 @@ from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan
 from heaplab.cluster.shard_states import is_complete, runs_in
 from heaplab.errors import UsageError
 from heaplab.records import Campaign, Host
+from heaplab.report.words import wording
 from heaplab.stats import HostRatios
 
 ALL_KINDS = ""  # the group of all kinds of machine
@@ -70,9 +71,8 @@ def collected(plan: Plan) -> Collected:
         raise UsageError(f"{plan.results}: no results of this plan yet")
     files = []
     for shard in sorted(found):
-        first, *others = (
-            sorted(found[shard], key=lambda file: file.order) if found[shard][1:] else found[shard]
-        )
+        several = found[shard][1:]  # to order files reads them
+        first, *others = sorted(found[shard], key=lambda file: file.order) if several else found[shard]
         files.append(first)
         if others:
             where = ", ".join(file.node for file in others)
@@ -112,9 +112,7 @@ def verified(plan: Plan, path: Path) -> ShardFile | None:
     )
 
 
-def summaries(
-    files: Sequence[ShardFile], workers: int, tell: Callable[[int, int], None] = lambda _done, _of: None
-) -> Iterator[HostSummary]:
+def summaries(files: Sequence[ShardFile], workers: int) -> Iterator[HostSummary]:
     """The summary of every host, read by `workers` processes, each of which holds the runs of one host."""
     by_host = sorted(files, key=lambda file: (file.machine, file.node, file.shard))
     groups = [
@@ -123,22 +121,16 @@ def summaries(
     ]
     size = sum(file.path.stat().st_size for file in files)
     if workers == 1 or len(groups) == 1 or size < WORTH_PROCESSES:
-        for number, paths in enumerate(groups, 1):
-            yield summary_of(paths)
-            tell(number, len(groups))
+        yield from map(summary_of, groups)
         return
     # Spawned, because forked processes would keep the memory of this one. Without garbage collection,
     # because runs make no reference cycles.
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
-        for number, found in enumerate(pool.map(summary_of, groups), 1):
-            yield found
-            tell(number, len(groups))
+        yield from pool.map(summary_of, groups)
 
 
 @dataclass(frozen=True)
 class Merged:
-    """The results of all hosts of a plan together."""
-
     plan: Plan
     hosts: list[HostSummary]
     missing: list[int]
@@ -167,7 +159,6 @@ class Merged:
 
     @cached_property
     def ratios(self) -> dict[str, dict[RatioOf, HostRatios]]:
-        """Every ratio over the hosts of each group."""
         return {group: dict(pooled(hosts)) for group, hosts in self.groups.items()}
 
     @cached_property
@@ -183,7 +174,6 @@ class Merged:
         }
 
     def kinds(self) -> list[str]:
-        """The kinds of workload that were measured."""
         seen = {about.kind for host in self.hosts for about in host.ratios}
         return [kind for kind in KINDS if kind in seen]
 
@@ -206,12 +196,17 @@ class Merged:
     @cached_property
     def differences(self) -> list[str]:
         """A sentence for each fact or build in which hosts of one kind of machine differ."""
-        return [
-            sentence
-            for group, hosts in self.groups.items()
-            if group != ALL_KINDS
-            for sentence in (*differing_facts(group, hosts), *differing_arms(group, hosts))
-        ]
+        found: list[str] = []
+        for group, hosts in self.groups.items():
+            if group == ALL_KINDS:
+                continue
+            for name in ALIKE:
+                facts = {host.node: str(host.facts.get(name)) for host in hosts}
+                found += odd_ones(f"{group}: {name.replace('_', ' ')}", facts)
+            for arm in hosts[0].arms:
+                builds = {host.node: host.arms.get(arm, "absent") for host in hosts}
+                found += odd_ones(f"{group}: {arm}", builds)
+        return found
 
     @cached_property
     def disturbances(self) -> list[str]:
@@ -228,10 +223,9 @@ class Merged:
         return found
 
 
-def merged(plan: Plan, workers: int, tell: Callable[[int, int], None] = lambda _done, _of: None) -> Merged:
+def merged(plan: Plan, workers: int) -> Merged:
     found = collected(plan)
-    hosts = list(summaries(found.files, workers, tell))
-    return Merged(plan, hosts, found.missing, found.begun, found.notes)
+    return Merged(plan, list(summaries(found.files, workers)), found.missing, found.begun, found.notes)
 
 
 def pooled(hosts: Sequence[HostSummary]) -> Iterator[tuple[RatioOf, HostRatios]]:
@@ -250,18 +244,6 @@ def of_all(
     return found
 
 
-def differing_facts(group: str, hosts: Sequence[HostSummary]) -> Iterator[str]:
-    for name in ALIKE:
-        values = {host.node: str(host.facts.get(name)) for host in hosts}
-        yield from odd_ones(f"{group}: {name.replace('_', ' ')}", values)
-
-
-def differing_arms(group: str, hosts: Sequence[HostSummary]) -> Iterator[str]:
-    for arm in hosts[0].arms:
-        values = {host.node: host.arms.get(arm, "absent") for host in hosts}
-        yield from odd_ones(f"{group}: {arm}", values)
-
-
 def odd_ones(what: str, values: Mapping[str, str]) -> Iterator[str]:
     """A sentence if the hosts differ: the value of most hosts, and the hosts with other values."""
     usual, count = Counter(values.values()).most_common(1)[0]
@@ -270,10 +252,6 @@ def odd_ones(what: str, values: Mapping[str, str]) -> Iterator[str]:
         if value != usual:
             odd.setdefault(value, []).append(node)
     if odd:
-        others = "; ".join(f"{value} on {named(nodes)}" for value, nodes in odd.items())
+        each = {value: wording.shortened(nodes, MOST_NAMED) for value, nodes in odd.items()}
+        others = "; ".join(f"{value} on {nodes}" for value, nodes in each.items())
         yield f"{what}: {usual} on {count} of {len(values)} hosts, {others}"
-
-
-def named(nodes: Sequence[str]) -> str:
-    more = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
-    return f"{', '.join(nodes[:MOST_NAMED])}{more}"

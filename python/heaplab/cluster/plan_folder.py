@@ -6,9 +6,12 @@ a shard also covers the shard's own part, so that a results file shows its shard
 
 import hashlib
 import json
+import shlex
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,6 +23,7 @@ from heaplab.machine.topology import Where
 from heaplab.records import Count, Input, Positive, Record
 
 FILE_NAME = "plan.json"
+START_SCRIPT = "run-shard"
 RESULTS = "results"
 FORMAT: Final = 1
 # Shard I takes the seeds from (I - 1) * BLOCKS_MOST on: no two blocks of a plan have the same.
@@ -126,17 +130,21 @@ def _hash(content: object, above: str) -> str:
 
 
 def refuse_second(folder: Path) -> None:
-    """Raise UsageError if the folder has a plan already."""
     path = folder / FILE_NAME
     if path.exists():
         raise UsageError(f"{path}: there is a plan already; give each plan a folder of its own")
 
 
 def write_plan(folder: Path, content: PlanFile) -> Plan:
-    path, content = folder / FILE_NAME, hashed(content)
+    """Write a plan and the script that carries out one shard of it, after finding or unpacking heaplab."""
+    path, start, content = folder / FILE_NAME, folder / START_SCRIPT, hashed(content)
+    script = resources.files("heaplab.cluster").joinpath("run-shard.sh").read_text(encoding="utf-8")
+    script = script.replace("@BUNDLE@", content.bundle).replace("@PYTHON@", shlex.quote(sys.executable))
     try:
         (folder / RESULTS).mkdir(parents=True, exist_ok=True)
         path.write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        start.write_text(script, encoding="utf-8")
+        start.chmod(0o755)
     except OSError as error:
         raise UsageError(f"{error.filename or path}: {error.strerror}") from error
     return Plan(folder, content)

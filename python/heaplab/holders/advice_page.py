@@ -1,12 +1,14 @@
-"""An advice as one self-contained HTML file: the verdict, memory over time in bands, tables."""
+"""An advice as one self-contained HTML file: the verdict, memory over time, maps of pages, tables."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
 
-from heaplab.holders import holding_tables, page_map
+from heaplab.holders import holding_tables
 from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS, Replays
 from heaplab.holders.sentences import sentence, when
@@ -18,6 +20,9 @@ from heaplab.trace_report.trace_page import Chapter, write_page
 
 # Live and rounding are blue, pinned orange, retained purple, the allocator's own grey.
 COLORS = dict(zip(PARTS, (HUES[0][0], HUES[7][0], HUES[1][0], HUES[3][0], "#55606e"), strict=True))
+# What the pages of a census cell hold: live blocks, few blocks that pin them, nothing.
+PAGE_COLORS = {"used": COLORS["live"], "pinned": COLORS["pinned"], "retained": COLORS["retained"]}
+ACROSS = 48  # cells in a row of the map
 MOST_BANDS = 6  # largest number of treatments that are drawn
 
 
@@ -35,7 +40,7 @@ def chapters(evidence: Evidence) -> list[Chapter]:
             "map",
             f"Which pages are pinned {when(evidence)}",
             ["By address, from the upper left. The colour of a cell mixes what its pages hold."],
-            [one for one in (page_map.drawing(evidence, replays) for replays in shown) if one],
+            [one for one in (page_map(evidence, replays) for replays in shown) if one],
         ),
         Chapter("sites", "Who pins pages", tables=[holding_tables.sites(evidence)]),
         Chapter("allocators", "Allocators", tables=[holding_tables.allocators(evidence)]),
@@ -68,4 +73,30 @@ def bands(evidence: Evidence, replays: Replays) -> Drawing:
         axis.set_ylabel(f"memory ({step.label})")
         canvas.legend(figure, axis)
         alt = f"memory under {replays.name} over time, at most {units.show(replays.peak, 'B')}"
+        return Drawing(f"Under {replays.name}", canvas.to_svg(figure, alt), alt, ())
+
+
+def page_map(evidence: Evidence, replays: Replays) -> Drawing | None:
+    """The pages at the moment of the advice, by address; None if there are none."""
+    cells = np.array(replays.typical(evidence.moment.place).cells, dtype=float)
+    if not len(cells):
+        return None
+    of_cell = cells.sum(axis=1)
+    shares = cells / np.maximum(of_cell, 1)[:, None]
+    rows = -(-len(cells) // ACROSS)
+    picture = np.zeros((rows * ACROSS, 4))  # cells beyond the last are transparent
+    picture[: len(cells), :3] = shares @ np.array([to_rgb(color) for color in PAGE_COLORS.values()])
+    picture[: len(cells), 3] = 1
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        axis.imshow(picture.reshape(rows, ACROSS, 4).clip(0, 1), interpolation="nearest", aspect="auto")
+        axis.grid(visible=False)
+        axis.set_xticks([])
+        axis.set_yticks([])
+        handles = [Patch(color=color, label=name) for name, color in PAGE_COLORS.items()]
+        figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
+        totals = zip(PAGE_COLORS, cells.sum(axis=0).tolist(), strict=True)
+        amounts = ", ".join(f"{units.show(total, 'B')} {name}" for name, total in totals)
+        axis.set_xlabel(f"{amounts}; {units.show(float(of_cell[0]), 'B')} a cell")
+        alt = f"pages of the heap under {replays.name} {when(evidence)}: {amounts}"
         return Drawing(f"Under {replays.name}", canvas.to_svg(figure, alt), alt, ())

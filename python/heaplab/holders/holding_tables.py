@@ -1,21 +1,30 @@
 """Tables of an advice: who pins pages, what allocators hold, what sites apart would give back."""
 
-from heaplab.holders.answer import Evidence
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.console import put
+from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS
 from heaplab.holders.other_ways import Amounts, OtherWay
-from heaplab.holders.sentences import interval, signed, size, when
-from heaplab.report.tables.table_parts import Entry, Table
+from heaplab.holders.sentences import interval, sentence, signed, size, when
+from heaplab.report.tables.table_parts import Entry, Table, print_table
 from heaplab.report.words import units
 
 MOST_SITES = 10
 SMALLEST_SHARE = 0.005  # of the pinned bytes: a smaller share has no row
 
 
-def tables_of(evidence: Evidence) -> list[Table]:
-    found = [sites(evidence)] if evidence.census.holdings else []
-    found += [allocators(evidence)]
-    found += [what_if(evidence)] if evidence.what_if else []
-    return [*found, *([other_ways(evidence)] if evidence.other_ways else [])]
+def print_advice(evidence: Evidence, verdict: HolderAnswer, console: Console) -> None:
+    """Print the verdict, then the tables that there is something for."""
+    put(console, f"[bold]{escape(sentence(evidence, verdict))}[/]")
+    tables = [sites(evidence)] if evidence.census.holdings else []
+    tables.append(allocators(evidence))
+    tables += [what_if(evidence)] if evidence.what_if else []
+    tables += [other_ways(evidence)] if evidence.other_ways else []
+    for table in tables:
+        put(console, "")
+        print_table(table, console)
 
 
 def sites(evidence: Evidence) -> Table:
@@ -36,15 +45,10 @@ def sites(evidence: Evidence) -> Table:
             Entry(_age(evidence, one.oldest_us)),
         ]
         rows.append((chain, entries))
-    return Table(
-        f"Who pins pages under {evidence.base.name} {when(evidence)}",
-        ["pinned", "share", "blocks", "live", "pages", "mean age", "oldest"],
-        rows,
-        "call site",
-        notes=[
-            "pinned: what is free in pages that hold a block; a page's is shared equally by its call sites."
-        ],
-    )
+    caption = f"Who pins pages under {evidence.base.name} {when(evidence)}"
+    columns = ["pinned", "share", "blocks", "live", "pages", "mean age", "oldest"]
+    note = "pinned: what is free in pages that hold a block; a page's is shared equally by its call sites."
+    return Table(caption, columns, rows, "call site", notes=[note])
 
 
 def _age(evidence: Evidence, microseconds: float) -> str:
@@ -60,13 +64,10 @@ def allocators(evidence: Evidence) -> Table:
         gain = Entry("") if one is evidence.base else Entry(interval(evidence.gain(one)))
         parts = [Entry(size(getattr(census, part))) for part in PARTS]
         rows.append((one.name, [Entry(interval(one.memory(place))), gain, *parts]))
-    return Table(
-        f"Memory under each allocator {when(evidence)}",
-        ["memory", "less", "live", "rounding", "pinned", "retained", "own"],
-        rows,
-        "allocator",
-        notes=["Medians of replays, with their least and most in brackets where these differ."],
-    )
+    caption = f"Memory under each allocator {when(evidence)}"
+    columns = ["memory", "less", "live", "rounding", "pinned", "retained", "own"]
+    note = "Medians of replays, with their least and most in brackets where these differ."
+    return Table(caption, columns, rows, "allocator", notes=[note])
 
 
 def what_if(evidence: Evidence) -> Table:
@@ -85,16 +86,13 @@ def what_if(evidence: Evidence) -> Table:
         ]
         rows.append((one.name, entries))
     names = "; ".join(evidence.profile.chain(site) for site in found.sites)
-    return Table(
-        f"What if blocks of {names} had a heap of their own?",
-        ["together", "apart", "less", "unpinned", "estimated"],
-        rows,
-        "allocator",
-        notes=[
-            "unpinned: bytes of pages that no block keeps any more, which the allocator may still retain;",
-            "estimated: the same, as the pages of the replays without let expect.",
-        ],
-    )
+    caption = f"What if blocks of {names} had a heap of their own?"
+    columns = ["together", "apart", "less", "unpinned", "estimated"]
+    notes = [
+        "unpinned: bytes of pages that no block keeps any more, which the allocator may still retain;",
+        "estimated: the same, as the pages of the replays without let expect.",
+    ]
+    return Table(caption, columns, rows, "allocator", notes=notes)
 
 
 def other_ways(evidence: Evidence) -> Table:
@@ -103,21 +101,17 @@ def other_ways(evidence: Evidence) -> Table:
     for one in evidence.other_ways:
         names = "; ".join(evidence.profile.chain(site) for site in one.sites)
         rows.append((one.name, [Entry(one.gain), *differences(one), Entry(one.found, small=names)]))
-    return Table(
-        f"What if blocks were used otherwise, under {evidence.base.name}",
-        ["worth it", "time less", "memory less", "faults less", "found"],
-        rows,
-        "what",
-        notes=[
-            "Medians of replays, with predictions and with the least and most in small print.",
-            "Time is that of all calls; copies that the program makes itself come on top.",
-            "Memory is the peak; with malloc_trim the mean over time.",
-        ],
-    )
+    caption = f"What if blocks were used otherwise, under {evidence.base.name}"
+    columns = ["worth it", "time less", "memory less", "faults less", "found"]
+    notes = [
+        "Medians of replays, with predictions and with the least and most in small print.",
+        "Time is that of all calls; copies that the program makes itself come on top.",
+        "Memory is the peak; with malloc_trim the mean over time.",
+    ]
+    return Table(caption, columns, rows, "what", notes=notes)
 
 
 def differences(one: OtherWay) -> list[Entry]:
-    """Time, memory and page faults."""
     if one.measured is None:
         return [Entry(units.NOTHING)] * 3
     return [

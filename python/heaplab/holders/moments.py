@@ -1,6 +1,6 @@
 """The moment at which the most memory is held without use, and whether the program takes it again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from heaplab.holders.census import Census, Replays
@@ -36,16 +36,14 @@ def moment_of(profile: Profile, base: Replays) -> Moment:
 
 def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:
     """The troughs and the end, as far as they last."""
+    peaks = [stretch.peak_bytes for stretch in profile.stretches]
     for place, census in enumerate(base.runs[0]):
         if census.why in ("trough", "end"):
-            at = stretch_of(profile, census)
+            ticks = census.time_us * (profile.ticks_per_second or 10**9) // 10**6
+            at = min(ticks // profile.width, len(peaks) - 1)
             if share_of_low(profile, census, at) >= LASTS or not profile.timed:
-                yield Moment(place, regrows(profile, at))
-
-
-def stretch_of(profile: Profile, census: Census) -> int:
-    ticks = census.time_us * (profile.ticks_per_second or 10**9) // 10**6
-    return min(ticks // profile.width, len(profile.stretches) - 1)
+                regrown = max(peaks[at + 1 :], default=0) >= AGAIN * max(peaks[: at + 1])
+                yield Moment(place, regrown)
 
 
 def share_of_low(profile: Profile, census: Census, at: int) -> float:
@@ -57,8 +55,3 @@ def share_of_low(profile: Profile, census: Census, at: int) -> float:
     while end + 1 < len(low) and low[end + 1]:
         end += 1
     return (end + 1 - begin) / len(low)
-
-
-def regrows(profile: Profile, at: int) -> bool:
-    peaks: Sequence[int] = [stretch.peak_bytes for stretch in profile.stretches]
-    return max(peaks[at + 1 :], default=0) >= AGAIN * max(peaks[: at + 1])

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -69,16 +69,9 @@ class Recording:
         sites = ["--apart", ",".join(map(str, sorted(apart)))] if apart else []
         return self.workload("apart" if apart else "recorded", "--census", *sites).path
 
-    @property
-    def with_censuses(self) -> Path:
-        """The workload of compiled() with censuses."""
-        return self.folder / "recorded.workload"
-
     def workload(self, name: str, *options: str) -> "Compiled":
         """Compiled with options of compile_trace. Raises UsageError."""
-        compiler = native.helper("compile_trace")
-        if compiler is None:
-            raise HeaplabError("compile_trace is missing: heaplab is not completely installed")
+        compiler = native.needed(native.helper("compile_trace"), "compile_trace")
         made = self.folder / f"{name}.workload"
         done = subprocess.run(
             [compiler, self.trace, made, str(self.process), *options],
@@ -107,7 +100,9 @@ class Recording:
             if runs:
                 options.append("--no-samples")
             census, cost = self.census(workload, treatment.arm, *options)
-            runs.append(with_samples(census, runs[0]) if runs else census)
+            own = iter(census)
+            # Without samples of its own, a run has those of the first.
+            runs.append(tuple(one if one.why == SAMPLE else next(own) for one in runs[0]) if runs else census)
             if cost.seconds > LONG_S:
                 break
         return Replays(treatment.name, tuple(runs))
@@ -119,9 +114,7 @@ class Recording:
         return tuple(read(written.read_text())), cost
 
     def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
-        program = native.program("replay")
-        if program is None:
-            raise HeaplabError("replay is missing: heaplab is not completely installed")
+        program = native.needed(native.program("replay"), "replay")
         written = self.folder / "metrics"
         command: list[str | Path] = [program, "--file", workload, "--json", written, *self.options, *options]
         limits = Limits(time=LONGEST_S, huge_pages=arm.huge_pages)
@@ -133,9 +126,3 @@ class Recording:
             raise HeaplabError(f"replay under {arm.allocator}: {fault}")
         metrics = json.loads(written.read_text())["metrics"]
         return Cost(*(metrics[name]["value"] for name in METRICS))
-
-
-def with_samples(run: Iterable[Census], of: Sequence[Census]) -> tuple[Census, ...]:
-    """A run without samples, with the samples of another run inserted."""
-    own = iter(run)
-    return tuple(one if one.why == SAMPLE else next(own) for one in of)

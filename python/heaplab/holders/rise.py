@@ -1,10 +1,9 @@
 """Whether live bytes grow over the whole run, and at which call sites."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from heaplab.traces.profile import Profile, Site, Stretch
+from heaplab.traces.profile import Profile, Site
 
 STAGES = 8
 LAST = 0.98  # part of the run that is examined: the end of a run may free everything
@@ -33,7 +32,8 @@ def growth_of(profile: Profile) -> Rise | None:
     stretches = profile.stretches[: max(1, int(len(profile.stretches) * LAST))]
     if len(stretches) < STAGES or not profile.peak_bytes:
         return None
-    lows = [min(s.live_bytes for s in stage) for stage in stages(stretches)]
+    bounds = [len(stretches) * stage // STAGES for stage in range(STAGES + 1)]
+    lows = [min(s.live_bytes for s in stretches[begin:end]) for begin, end in pairwise(bounds)]
     first, middle, last = lows[2], lows[4], lows[-1]
     if not (middle > RISE * first and last > RISE * middle and last * 2 > profile.peak_bytes):
         return None
@@ -47,8 +47,3 @@ def growth_of(profile: Profile) -> Rise | None:
 
 def held(site: Site) -> int:
     return site.live_bytes or site.most_bytes
-
-
-def stages(stretches: Sequence[Stretch]) -> list[Sequence[Stretch]]:
-    bounds = [len(stretches) * stage // STAGES for stage in range(STAGES + 1)]
-    return [stretches[begin:end] for begin, end in pairwise(bounds)]

@@ -1,7 +1,6 @@
 """A verdict in one sentence, and what to do next."""
 
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind
-from heaplab.holders.rise import Rise
 from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
@@ -61,14 +60,11 @@ def _growing(evidence: Evidence, verdict: HolderAnswer) -> str:
     what = "a leak" if growth.leaks else "a cache"
     freed = "none" if growth.released == 0 else units.percent(growth.released)
     sites = sites_of(evidence.profile, tuple(site.number for site in growth.sites))
+    rate = f", {size(growth.bytes / growth.seconds)} a second" if growth.seconds else ""
     return (
-        f"growing, {what}: live bytes rose by {size(growth.bytes)}{_rate(growth)}, held by blocks of "
+        f"growing, {what}: live bytes rose by {size(growth.bytes)}{rate}, held by blocks of "
         f"{sites}, of which {freed} were freed"
     )
-
-
-def _rate(growth: Rise) -> str:
-    return f", {size(growth.bytes / growth.seconds)} a second" if growth.seconds else ""
 
 
 def _retained(evidence: Evidence, verdict: HolderAnswer) -> str:

@@ -79,7 +79,8 @@ class PairedReplays:
         return self._recording.cost(workload, self._arm)
 
     def _census(self, *options: str) -> Cost:
-        run, cost = self._recording.census(self._recording.with_censuses, self._arm, *options)
+        workload = self._recording.folder / "recorded.workload"  # compiled() has made it
+        run, cost = self._recording.census(workload, self._arm, *options)
         return cost._replace(memory=mean_memory(run))
 
 

@@ -55,14 +55,12 @@ class Observer:
         wall = process.wall_time
         busy = process.user_time + process.system_time + sum(life.delayed for life in self._lives.values())
         workers = [life for life in self._lives.values() if life.busy > WORKING * wall]
-        waiting = 1 - busy / wall if len(workers) < 2 else waiting_of(workers)
-        return Behaviour(busy=busy / wall, waiting=min(1.0, max(0.0, waiting)), oddities=list(self._oddities))
-
-
-def waiting_of(workers: Sequence[ThreadLife]) -> float:
-    """The part of their lives, from the first look to the last, that threads were not busy."""
-    lived = sum(life.last - life.first for life in workers)
-    return 1 - sum(life.busy - life.busy_at_first for life in workers) / lived if lived else 0.0
+        worked, lived = busy, wall
+        if len(workers) > 1:  # the lives of threads are known from the first look to the last
+            worked = sum(life.busy - life.busy_at_first for life in workers)
+            lived = sum(life.last - life.first for life in workers)
+        waiting = min(1.0, max(0.0, 1 - worked / lived)) if lived else 0.0
+        return Behaviour(busy=busy / wall, waiting=waiting, oddities=list(self._oddities))
 
 
 def threads_of(pid: int) -> Iterator[tuple[int, float, float]]:

@@ -38,12 +38,12 @@ def of_process(trace: Path) -> Iterator[str]:
                 name, first = text.removeprefix("object=").rpartition(" [")[0], [""]
             elif text.startswith(" scope 0: "):
                 first = text.removeprefix(" scope 0: ").split(" ")
-            elif text.startswith(" scope 1: ") and first[0] == name and any(map(is_c_library, first)):
+            elif (
+                text.startswith(" scope 1: ")
+                and first[0] == name
+                and any("/libc.so." in one for one in first)
+            ):
                 yield name
-
-
-def is_c_library(path: str) -> bool:
-    return Path(path).name.startswith("libc.so.")
 
 
 def warning(libraries: Sequence[str]) -> str:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
-from elftools.elf.sections import NoteSection, SymbolTableSection
-from elftools.elf.segments import InterpSegment
+from elftools.elf.sections import SymbolTableSection
+from elftools.elf.segments import InterpSegment, NoteSegment
 
-from heaplab.errors import UsageError
+from heaplab.errors import UsageError, naming
 
 # Names of machines in ELF headers, by the machine name of uname -m.
 MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}
@@ -41,10 +41,8 @@ def check_allocator(path: Path) -> None:
 def opened(path: Path, fault: str) -> Iterator[ELFFile]:
     """The ELF file. Raises UsageError if it cannot be read or, with the words of `fault`, if it is none."""
     try:
-        with path.open("rb") as stream:
+        with naming(path), path.open("rb") as stream:
             yield ELFFile(stream)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
     except (ELFError, ValueError, KeyError) as error:
         raise UsageError(f"{path}: {fault}") from error
 
@@ -92,14 +90,15 @@ def build_id(path: Path) -> str:
     """The GNU build-id in hex, or "" if the file has none."""
     try:
         with path.open("rb") as stream:
-            for section in ELFFile(stream).iter_sections():
-                if isinstance(section, NoteSection):
-                    for note in section.iter_notes():
-                        if note["n_type"] == "NT_GNU_BUILD_ID":
-                            return str(note["n_desc"])
+            return build_id_of(ELFFile(stream))
     except (OSError, ELFError):
-        pass
-    return ""
+        return ""
+
+
+def build_id_of(elf: ELFFile) -> str:
+    segments = (one for one in elf.iter_segments("PT_NOTE") if isinstance(one, NoteSegment))
+    notes = (note for segment in segments for note in segment.iter_notes())
+    return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
 
 
 def interpreter(path: Path) -> str | None:

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
@@ -26,6 +26,7 @@ from heaplab.machine.watch import (
     FEWEST_SAMPLES,
     INTERVAL_S,
     Limits,
+    Look,
     MemoryCurve,
     Watcher,
     kill_group,
@@ -116,7 +117,7 @@ class Job:
     watch: Sequence[str] = ()  # files that may be mapped; the execution tells which were
     interval: float = INTERVAL_S  # s between two samples of its memory at most
     knows_pauses: bool = False  # whether it is a workload of heaplab, whose clock can leave out pauses
-    look: Callable[[float, Sequence[int]], None] = lambda _at, _tree: None  # see watch.Watcher
+    look: Look = lambda _at, _tree: None  # see watch.Watcher
 
     def launched(self, at_end: contextlib.ExitStack) -> "Launched":
         streams = {"stdin": self.source, "stdout": self.output, "stderr": self.errors}
@@ -158,13 +159,13 @@ T = TypeVar("T")
 Steps = Generator[Job, Execution, T]
 
 
-def alone(steps: Steps[T], tick: Callable[[], None] = lambda: None) -> T:
-    """Carry out a run with no other run beside it."""
+def alone(steps: Steps[T], tick: Callable[[], None] = lambda: None, look: Look | None = None) -> T:
+    """Carry out a run with no other run beside it; `look` looks at each of its processes."""
     try:
         job = next(steps)
         while True:
             try:
-                execution = executed(job, tick)
+                execution = executed(replace(job, look=look) if look else job, tick)
             except CannotStartError as error:
                 job = steps.throw(error)
             else:
@@ -196,11 +197,27 @@ class Launched:
         return Execution(self.child.returncode, killed_for, process, watcher.seen, watcher.mapped)
 
     def reaped(self, curve: MemoryCurve, wall_time: float, fewest_samples: int = FEWEST_SAMPLES) -> Process:
-        """The record of the process, after its end. A peak of memory needs `fewest_samples` samples."""
+        """The record of the process, after its end: memory as sampled, the rest as the kernel accounts it.
+
+        A peak of memory needs `fewest_samples` samples.
+        """
         _, status, usage = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
-        since = [after - early for after, early in zip(used(usage), self.before, strict=True)]
-        return process_of(curve, wall_time, since, fewest_samples)
+        user, system, *counts = (after - early for after, early in zip(used(usage), self.before, strict=True))
+        minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
+        seen = len(curve.points) >= fewest_samples
+        return Process(
+            wall_time=wall_time,
+            user_time=max(0.0, user),
+            system_time=max(0.0, system),
+            minor_faults=minor_faults,
+            major_faults=major_faults,
+            voluntary_switches=voluntary_switches,
+            involuntary_switches=involuntary_switches,
+            peak_memory=curve.peak if seen else None,
+            mean_memory=curve.mean() if seen else None,
+            memory=thin_curve(curve.points),
+        )
 
 
 def launch(
@@ -234,25 +251,6 @@ def launch(
 
 def used(usage: resource.struct_rusage) -> list[float]:
     return [getattr(usage, name) for name in USAGE]
-
-
-def process_of(curve: MemoryCurve, wall_time: float, usage: Sequence[float], fewest_samples: int) -> Process:
-    """The record of a process: memory as sampled, time and counts as the kernel accounts them."""
-    user, system, *counts = usage
-    minor_faults, major_faults, voluntary_switches, involuntary_switches = map(int, counts)
-    seen = len(curve.points) >= fewest_samples
-    return Process(
-        wall_time=wall_time,
-        user_time=max(0.0, user),
-        system_time=max(0.0, system),
-        minor_faults=minor_faults,
-        major_faults=major_faults,
-        voluntary_switches=voluntary_switches,
-        involuntary_switches=involuntary_switches,
-        peak_memory=curve.peak if seen else None,
-        mean_memory=curve.mean() if seen else None,
-        memory=thin_curve(curve.points),
-    )
 
 
 def start(

@@ -25,18 +25,15 @@ FOREIGN_ROUNDING_S = 0.03  # the kernel counts CPU time in ticks of 10 ms
 
 
 def read(path: str) -> str | None:
-    """The content of a file in one line; None if there is no such file."""
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return None
+    """The content of a file in one line; None if there is no such file, or nothing in it."""
+    return container.text(Path(path)) or None
 
 
 def facts() -> dict[str, Any]:
     """Facts that a reader of the results must know; a fact is None if the machine does not reveal it."""
     cpu = "/sys/devices/system/cpu"
     huge = "/sys/kernel/mm/transparent_hugepage"
-    limits = container.limits()
+    limits, address_space = container.limits(), resource.getrlimit(resource.RLIMIT_AS)[0]
     return {
         "cpu": cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
@@ -59,7 +56,7 @@ def facts() -> dict[str, Any]:
         "huge_page_defrag": bracketed(read(f"{huge}/defrag")),
         "overcommit": read("/proc/sys/vm/overcommit_memory"),
         "aslr": read("/proc/sys/kernel/randomize_va_space"),
-        "address_space_limit": unlimited_is_none(resource.getrlimit(resource.RLIMIT_AS)[0]),
+        "address_space_limit": None if address_space == resource.RLIM_INFINITY else address_space,
         "container": container.kind() or "none",
         "seccomp": container.seccomp(),
         "ptrace": container.may_trace(),
@@ -117,10 +114,6 @@ def bracketed(choice: str | None) -> str | None:
     return choice.split("[")[1].split("]")[0] if choice and "[" in choice else choice
 
 
-def unlimited_is_none(limit: int) -> int | None:
-    return None if limit == resource.RLIM_INFINITY else limit
-
-
 @dataclass(frozen=True)
 class CpuTime:
     """CPU seconds used so far."""
@@ -144,18 +137,10 @@ class CpuTime:
             stolen=steal / CLOCK_TICKS,
         )
 
-    def used_until(self, later: "CpuTime") -> "ForeignCpu":
-        """The CPU time that others used between two readings."""
-        foreign = (later.machine - self.machine) - (later.own - self.own)
-        return ForeignCpu(max(0.0, foreign), max(0.0, later.stolen - self.stolen))
-
-
-@dataclass(frozen=True)
-class ForeignCpu:
-    """CPU seconds that others used: other processes, and the hypervisor, whose part is `stolen`."""
-
-    foreign: float
-    stolen: float
+    def foreign_since(self, before: "CpuTime") -> tuple[float, float]:
+        """CPU seconds that others used since an earlier reading, and the hypervisor's part of them."""
+        foreign = (self.machine - before.machine) - (self.own - before.own)
+        return max(0.0, foreign), max(0.0, self.stolen - before.stolen)
 
 
 def foreign_limit(wall: float) -> float:

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from heaplab.errors import UsageError
+from heaplab.errors import UsageError, naming
 from heaplab.machine import elf
 from heaplab.records import Arm, Sample, ServedBy
 
@@ -102,11 +102,8 @@ def chain_of(program: Path) -> list[Path]:
     for _ in range(SCRIPT_DEPTH):
         program = program.resolve()
         chain.append(program)
-        try:
-            with program.open("rb") as stream:
-                first = stream.readline(512)
-        except OSError as error:
-            raise UsageError(f"{program}: {error.strerror}") from error
+        with naming(program), program.open("rb") as stream:
+            first = stream.readline(512)
         if not first.startswith(b"#!"):
             return chain
         words = first[2:].decode(errors="replace").split()

@@ -4,10 +4,7 @@ A timer runs out at a point of the program's work that chance decides, the more 
 program takes fifty times as long. So counts of instructions would differ by chance.
 """
 
-import os
-from pathlib import Path
-
-from heaplab.machine import interposition, setting_proof
+from heaplab.machine import setting_proof
 from heaplab.records import Arm
 
 JEMALLOC = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
@@ -26,17 +23,9 @@ def without_timers(arm: Arm) -> Arm:
     """The arm with the settings that are in effect and that the arm does not choose itself."""
     for text, settings in WITHOUT.items():
         more = {name: value for name, value in settings.items() if name not in arm.environment}
-        if more and holds(arm, text):
+        if more and setting_proof.holds(arm, text):
             changed = setting_proof.proved(
                 arm.model_copy(update={"environment": {**arm.environment, **more}})
             )
             arm = arm if changed.void else changed
     return arm
-
-
-def holds(arm: Arm, text: str) -> bool:
-    """Whether the files of an allocator, or the program of an arm that is a command, hold the text."""
-    if not arm.command:
-        return setting_proof.holds(arm, text)
-    program = interposition.resolve_program(arm.command[0], os.environ)
-    return text.encode() in Path(program).read_bytes()

@@ -14,13 +14,14 @@ For any other variable, heaplab only checks whether the library contains the var
 name, the library cannot read the variable.
 """
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from heaplab.machine import elf, huge_pages
+from heaplab.machine import elf, huge_pages, interposition
 from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.records import Arm
 
@@ -73,9 +74,11 @@ def asked_how(name: str, library: Arm) -> tuple[str, Ask]:
 
 
 def holds(library: Arm, name: str) -> bool:
-    """Whether a preloaded file, or a file that is mapped only with it, contains the text."""
-    brought = mapped(environment_for(library)) - mapped(plain_environment())
-    files = {*library.preload, *brought}
+    """Whether a preloaded file, a file that is mapped only with it, or the program of an arm has the text."""
+    if library.command:
+        files = {str(interposition.resolve_program(library.command[0], os.environ))}
+    else:
+        files = {*library.preload, *(mapped(environment_for(library)) - mapped(plain_environment()))}
     return any(name.encode() in Path(path).read_bytes() for path in files)
 
 

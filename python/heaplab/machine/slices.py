@@ -121,7 +121,10 @@ class Turns:
 
     def take(self, seconds: float) -> Execution | None:
         """Let the process run for `seconds`, or to its end, which is returned."""
-        self._go_on()
+        self._began = time.monotonic()
+        if self._page:
+            self._page.add(self._began - self._stopped)
+        self._signal(signal.SIGCONT)
         until = self._began + seconds
         while (rest := until - time.monotonic()) > 0:
             if self._ending.poll(min(self._watcher.wait, rest) * 1000):
@@ -132,12 +135,6 @@ class Turns:
                 return self._end(killed_for)
         self._stop()
         return None
-
-    def _go_on(self) -> None:
-        self._began = time.monotonic()
-        if self._page:
-            self._page.add(self._began - self._stopped)
-        self._signal(signal.SIGCONT)
 
     def _stop(self) -> None:
         self._signal(signal.SIGSTOP)

@@ -15,6 +15,7 @@ CHILDREN_EVERY = 8  # samples between two searches for new processes of the tree
 FEWEST_SAMPLES = 5  # a peak seen in fewer samples says nothing
 CURVE_POINTS = 200  # points of the memory curve that are kept
 PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
+Look = Callable[[float, Sequence[int]], None]  # gets s since the start, and the processes of the tree
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Watcher:
         watch: Sequence[str] = (),
         interval: float = INTERVAL_S,
         tick: Callable[[], None] = lambda: None,
-        look: Callable[[float, Sequence[int]], None] = lambda _at, _tree: None,
+        look: Look = lambda _at, _tree: None,
     ) -> None:
         self.curve = MemoryCurve()
         self.mapped: set[str] = set()

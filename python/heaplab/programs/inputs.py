@@ -11,8 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
-from heaplab.programs.job_shop import job_shop
-from heaplab.programs.scripts import lua_script, perl_script, postscript_pages, python_script, sql_script
+from heaplab.programs.scripts import (
+    job_shop,
+    lua_script,
+    perl_script,
+    postscript_pages,
+    python_script,
+    sql_script,
+)
 from heaplab.programs.server_inputs import empty_folder, nginx_site, postgres_cluster, redis_commands
 from heaplab.programs.shop_orders import json_orders, xml_orders
 from heaplab.programs.text import WORDS, sentence

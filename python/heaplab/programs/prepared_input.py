@@ -1,19 +1,29 @@
-"""The surroundings of a program of the catalog: its input, made once, and a fresh copy for each run."""
+"""Programs and servers of the catalog with their input, made once, of which each run gets a fresh copy."""
 
 import contextlib
 import hashlib
 import os
 import shutil
+import subprocess
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import IO, NamedTuple
 
 from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine.execute import Execution, Job, Steps, alone, failure, plain_environment
+from heaplab.machine.watch import Limits
 from heaplab.programs.inputs import INPUTS
+from heaplab.servers import ServedRun, ServerJob, serve
+from heaplab.servers.client import filled
 
 STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
+# suffix of templates: {port} is replaced, and the result has the name without the suffix
+PLACEHOLDERS = ".in"
+REFERENCE_IDLE_S = 0.01
 
 
 class PreparedInput:
@@ -74,3 +84,69 @@ class PreparedInput:
                 shutil.chown(path, self.user, self.user)
         except LookupError:
             raise HeaplabError(f"no user {self.user}; Debian's {self.fixture.package} makes it") from None
+
+
+class CheckedExecution(NamedTuple):
+    execution: Execution
+    fault: str  # why a run that ended well does not count, in one line; "" if it counts
+
+
+class PreparedProgram(PreparedInput):
+    """A program that ends by itself."""
+
+    def __init__(self, fixture: Fixture, command: Sequence[str], limits: Limits) -> None:
+        """Raise HeaplabError if the program fails without any preloaded library."""
+        super().__init__(fixture)
+        self._command = command
+        execution, fault = alone(self.run(plain_environment(), limits, errors=subprocess.DEVNULL))
+        if why := fault or failure(execution, "", limits):
+            raise HeaplabError(f"{command[0]}: fails without any library preloaded: {why}")
+
+    def run(
+        self,
+        environment: Mapping[str, str],
+        limits: Limits,
+        *,
+        errors: IO[bytes] | int,
+        watch: Sequence[str] = (),
+    ) -> Steps[CheckedExecution]:
+        with self.copied() as folder, (folder / STANDARD_OUTPUT).open("wb") as output:
+            execution = yield Job(
+                self._command,
+                {**environment, **self.fixture.environment},
+                limits,
+                errors=errors,
+                watch=watch,
+                output=output,
+                folder=folder,
+            )
+            return CheckedExecution(execution, self.fault_of(folder) if execution.exit_status == 0 else "")
+
+
+class PreparedServer(PreparedInput):
+    """A program that serves until it is told to end."""
+
+    def __init__(self, fixture: Fixture, job: ServerJob) -> None:
+        """Raise HeaplabError if the server fails without any preloaded library."""
+        super().__init__(fixture)
+        short = job.server.model_copy(update={"bursts": 1, "idle_s": [REFERENCE_IDLE_S]})
+        reference = replace(
+            job,
+            server=short,
+            environment=plain_environment(),
+            limits=replace(job.limits, huge_pages=None),
+            prove=lambda _pid: "",
+        )
+        served = self.serve(reference)
+        if why := served.fault or failure(served.execution, "", job.limits):
+            raise HeaplabError(f"{job.command[0]}: fails without any library preloaded: {why}")
+
+    def serve(self, job: ServerJob) -> ServedRun:
+        """Run the server in a fresh copy of its input."""
+        with self.copied() as folder:
+            for path in folder.glob(f"*{PLACEHOLDERS}"):
+                path.with_suffix("").write_text(filled(path.read_text(), job.port))
+            environment = {**job.environment, **self.fixture.environment}
+            served = serve(replace(job, environment=environment, folder=folder, user=self.user))
+            wrong = self.fault_of(folder) if self.fixture.output and served.metrics else ""
+            return replace(served, fault=served.fault or wrong)

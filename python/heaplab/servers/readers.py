@@ -17,10 +17,6 @@ ANY_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 Figures = dict[str, float]
 
 
-class UnreadableError(HeaplabError):
-    """The output is not that of the named load generator."""
-
-
 class LoadOutput:
     """The output of one load generator. Its searches raise an error that names what is missing."""
 
@@ -33,7 +29,7 @@ class LoadOutput:
         if found := re.search(regex, self.text, re.MULTILINE):
             return float(found[1])
         last = next((line.strip() for line in reversed(self.text.splitlines()) if line.strip()), "")
-        raise UnreadableError(f"{self.tool} tells no {what}; its last line: {last[:120] or 'none'}")
+        raise HeaplabError(f"{self.tool} tells no {what}; its last line: {last[:120] or 'none'}")
 
     def count(self, regex: str) -> float:
         """The sum of all numbers in the groups of `regex`; 0 without a match."""
@@ -74,7 +70,7 @@ def wrk(output: LoadOutput) -> Figures:
 def redis_benchmark(output: LoadOutput) -> Figures:
     """Requests and times of several tests are summed; the largest percentile counts."""
     if "requests per second" in output.text and "requests completed" not in output.text:
-        raise UnreadableError(
+        raise HeaplabError(
             "redis-benchmark tells no number of requests with -q or --csv: leave the option out"
         )
     output.number(r"(\d+) requests completed in", "number of requests")
@@ -148,9 +144,7 @@ def h2load(output: LoadOutput) -> Figures:
         REQUESTS: output.number(r"^requests: .* (\d+) succeeded", "number of requests"),
         ERRORS: output.count(r"^requests: .* (\d+) failed"),
         THROUGHPUT: output.number(rf"^finished in .*, {NUMBER} req/s", "requests a second"),
-        **known(
-            mean=output.time(rf"^time for request: +\S+ +\S+ +{NUMBER}(us|ms|s)\b"),
-        ),
+        **known(mean=output.time(rf"^time for request: +\S+ +\S+ +{NUMBER}(us|ms|s)\b")),
     }
 
 
@@ -166,7 +160,7 @@ READERS: dict[str, Callable[[LoadOutput], Figures]] = {
 
 
 def read(take: Sequence[str], text: str) -> Figures:
-    """All figures of an output; figures named by the user take precedence. Raises UnreadableError."""
+    """All figures of an output; figures named by the user take precedence. Raises HeaplabError."""
     figures: Figures = {}
     for name in take:
         if name in READERS:
@@ -179,9 +173,9 @@ def figure_in(text: str, figure: TakenFigure) -> float:
     """The last match of the regular expression counts, because tools write their totals at the end."""
     found = figure.pattern.findall(text)
     if not found:
-        raise UnreadableError(
+        raise HeaplabError(
             f"--take {figure.name}: {figure.pattern.pattern!r} is found nowhere in what --load writes"
         )
     if not ANY_NUMBER.fullmatch(found[-1].strip()):
-        raise UnreadableError(f"--take {figure.name}: {found[-1][:60]!r} is no number")
+        raise HeaplabError(f"--take {figure.name}: {found[-1][:60]!r} is no number")
     return float(found[-1].strip().replace(",", "")) * figure.factor

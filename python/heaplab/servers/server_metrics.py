@@ -4,18 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from heaplab.catalog.server_spec import (
-    AFTER_LOAD,
-    ERRORS,
-    GROWTH,
-    LAZILY_FREED,
-    MAIN_METRIC,
-    REQUESTS,
-    THROUGHPUT,
-    Server,
-    after,
-    after_idle,
-)
+from heaplab.catalog import server_spec
+from heaplab.catalog.server_spec import LAZILY_FREED, REQUESTS, Server
 from heaplab.errors import HeaplabError
 from heaplab.machine.process_tree import TreeMemory
 from heaplab.records import Metric
@@ -36,7 +26,7 @@ class Burst:
 
 def refuse_failures(figures: Figures) -> None:
     """Raise HeaplabError if no request succeeded, or too many failed."""
-    requests, errors = figures[REQUESTS], figures.get(ERRORS, 0.0)
+    requests, errors = figures[REQUESTS], figures.get(server_spec.ERRORS, 0.0)
     if requests <= 0:
         raise HeaplabError("the load generator made no request")
     if errors > FAILED_SHARE * (requests + errors):
@@ -49,15 +39,16 @@ def metrics_of(
     """CPU time over all bursts; means over the bursts of the load generator's figures; memory of the last."""
     requests = sum(burst.figures[REQUESTS] for burst in bursts)
     values = {
-        MAIN_METRIC: sum(burst.cpu for burst in bursts) / requests,
-        AFTER_LOAD: bursts[-1].memory.unreclaimable,
+        server_spec.MAIN_METRIC: sum(burst.cpu for burst in bursts) / requests,
+        server_spec.AFTER_LOAD: bursts[-1].memory.unreclaimable,
         LAZILY_FREED: bursts[-1].memory.lazily_freed,
-        GROWTH: bursts[-1].memory.unreclaimable / max(1, bursts[0].memory.unreclaimable),
+        server_spec.GROWTH: bursts[-1].memory.unreclaimable / max(1, bursts[0].memory.unreclaimable),
     }
     for seconds, memory in idle.items():
-        values[after(seconds)] = memory.unreclaimable
-        values[f"{LAZILY_FREED}_{after_idle(seconds)}"] = memory.lazily_freed
-    by_burst = [{THROUGHPUT: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
+        values[server_spec.after(seconds)] = memory.unreclaimable
+        values[f"{LAZILY_FREED}_{server_spec.after_idle(seconds)}"] = memory.lazily_freed
+    throughput = server_spec.THROUGHPUT
+    by_burst = [{throughput: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
     for name in set.intersection(*(set(one) for one in by_burst)):
         values[name] = fmean(one[name] for one in by_burst)
     declared = server.metrics()

@@ -121,8 +121,8 @@ class LiveServer:
         process = self._launched.reaped(self._watch.curve, lived, fewest_samples=1)
         if fault.startswith(ENDED):
             fault = f"{fault}: {self._last_words()}"
-        elif not fault and not killed_for:
-            fault = self._crash()
+        elif not fault and not killed_for and -self._launched.child.returncode in CRASHES:
+            fault = f"the server crashed when it was told to end: {self._last_words()}"
         execution = Execution(0 if metrics else 1, killed_for, process)
         return ServedRun(execution, fault, unproved, metrics)
 
@@ -214,12 +214,6 @@ class LiveServer:
                 self._watch.wait(STOP_S)
                 return f"did not end within {STOP_S:g} s after `{filled(self._server.stop, self._job.port)}`"
         return ""
-
-    def _crash(self) -> str:
-        """The crash by which the server ended; "" without one."""
-        if -self._launched.child.returncode not in CRASHES:
-            return ""
-        return f"the server crashed when it was told to end: {self._last_words()}"
 
     def _last_words(self) -> str:
         status, told = self._launched.child.returncode, last_lines(self._job.log)

@@ -75,11 +75,7 @@ def over_hosts(ratios: Sequence[Interval], controls: Sequence[Interval] = ()) ->
         lower,
         higher,
     )
-    if not found.disagree:
-        return found
-    return HostRatios(
-        Interval(nan, count=len(values)), found.predicted, found.tau, heterogeneity, lower, higher
-    )
+    return replace(found, mean=Interval(nan, count=len(values))) if found.disagree else found
 
 
 def standard_error(ratio: Interval) -> float:

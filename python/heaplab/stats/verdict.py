@@ -62,7 +62,18 @@ class Judged:
     @property
     def why(self) -> Why | None:
         """What is missing for a verdict; None if there is one."""
-        return why_undecided(self.ratio, self.control) if self.verdict is Verdict.UNDECIDED else None
+        ratio = self.ratio
+        if self.verdict is not Verdict.UNDECIDED:
+            return None
+        if isnan(ratio.estimate):
+            return Why.NO_FIGURE
+        if not ratio.bounded:
+            return Why.FEW_BLOCKS if ratio.count < FEWEST_PAIRS else Why.FEW_IN_A_CELL
+        if judge(ratio, self.control) is not Verdict.UNDECIDED:
+            return Why.MANY_COMPARED
+        if judge(ratio) is not Verdict.UNDECIDED:
+            return Why.NOISE_FLOOR
+        return Why.WIDE if ratio.low <= 1 <= ratio.high else Why.NEAR_THRESHOLD
 
 
 def noise_floor(control: Interval) -> float:
@@ -78,7 +89,6 @@ def threshold_over(control: Interval, threshold: float = THRESHOLD) -> float:
 
 
 def judge(ratio: Interval, control: Interval = UNCONTROLLED, threshold: float = THRESHOLD) -> Verdict:
-    """The verdict on a single comparison."""
     if isnan(ratio.estimate):
         return Verdict.UNDECIDED
     edge = threshold_over(control, threshold)
@@ -89,18 +99,6 @@ def judge(ratio: Interval, control: Interval = UNCONTROLLED, threshold: float = 
     if edge <= threshold and ratio.low >= 1 / (1 + threshold) and ratio.high <= 1 + threshold:
         return Verdict.SAME
     return Verdict.UNDECIDED
-
-
-def why_undecided(ratio: Interval, control: Interval = UNCONTROLLED) -> Why:
-    if isnan(ratio.estimate):
-        return Why.NO_FIGURE
-    if not ratio.bounded:
-        return Why.FEW_BLOCKS if ratio.count < FEWEST_PAIRS else Why.FEW_IN_A_CELL
-    if judge(ratio, control) is not Verdict.UNDECIDED:
-        return Why.MANY_COMPARED
-    if judge(ratio) is not Verdict.UNDECIDED:
-        return Why.NOISE_FLOOR
-    return Why.WIDE if ratio.low <= 1 <= ratio.high else Why.NEAR_THRESHOLD
 
 
 def judge_family(

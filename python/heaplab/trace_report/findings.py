@@ -8,7 +8,6 @@ SHORT = 1  # the last class of short lifetimes: below 10 µs, or 100 events
 
 
 def advice(profile: Profile) -> str:
-    """The first sentence."""
     when = profile.time(profile.peak_stamp) / (profile.time(profile.last_stamp) or 1)
     return (
         f"At most {size(profile.peak_bytes)} live in {units.counted(profile.peak_blocks, 'block')}, "
@@ -18,61 +17,31 @@ def advice(profile: Profile) -> str:
 
 def findings(profile: Profile) -> list[tuple[str, str]]:
     """Labels and sentences."""
-    found = [
-        ("Acquired", _acquired(profile)),
-        ("At the end", _at_the_end(profile)),
-        ("Short-lived", _short(profile)),
-    ]
-    blocks, in_bytes = _lived_before(profile)
-    if blocks:
-        found.insert(0, ("Lived before", f"{size(in_bytes)} in {units.counted(blocks, 'block')}."))
-    if passed := _passed(profile):
-        found.append(("Threads", passed))
+    every = sum(life.blocks for life in profile.lives)
+    before = [row for row in profile.threads if row.lived_before]
+    blocks, in_bytes = sum(row.blocks for row in before), sum(row.bytes for row in before)
+    found = [("Lived before", f"{size(in_bytes)} in {units.counted(blocks, 'block')}.")] if blocks else []
+    blocks, in_bytes = every - blocks, sum(life.bytes for life in profile.lives) - in_bytes
+    rate = f", {units.show(blocks / profile.seconds, '1/s')}" if profile.seconds > profile.resolution else ""
+    per = f", {size(in_bytes / blocks)} on average" if blocks else ""
+    found.append(("Acquired", f"{units.counted(blocks, 'block')}{rate}, {size(in_bytes)}{per}."))
+    at_end = "Nothing was acquired."
+    if profile.stretches:
+        last = profile.stretches[-1]
+        at_end = f"{size(last.live_bytes)} live in {units.counted(last.live_blocks, 'block')}."
+    found.append(("At the end", at_end))
+    short = max(SHORT, profile.shortest_life)
+    soon = share(sum(life.blocks for life in profile.lives if life.life <= short), every)
+    found.append(("Short-lived", f"{soon} of all blocks live for less than {bound(profile, short)}."))
+    threads = {one for row in profile.threads for one in (row.acquirer, row.releaser)} - {NOBODY}
+    if len(threads) > 1:
+        remote = share(sum(row.blocks for row in profile.threads if row.remote), every)
+        found.append(
+            ("Threads", f"{remote} of all blocks are released by another thread than acquired them.")
+        )
     if profile.growths.calls:
         found.append(("Reallocated", reallocated(profile)))
     return found
-
-
-def _blocks(profile: Profile) -> int:
-    return sum(life.blocks for life in profile.lives)
-
-
-def _lived_before(profile: Profile) -> tuple[int, int]:
-    """Blocks and bytes that lived when the recording began."""
-    rows = [row for row in profile.threads if row.lived_before]
-    return sum(row.blocks for row in rows), sum(row.bytes for row in rows)
-
-
-def _acquired(profile: Profile) -> str:
-    before = _lived_before(profile)
-    blocks = _blocks(profile) - before[0]
-    in_bytes = sum(life.bytes for life in profile.lives) - before[1]
-    rate = f", {units.show(blocks / profile.seconds, '1/s')}" if profile.seconds > profile.resolution else ""
-    per = f", {size(in_bytes / blocks)} on average" if blocks else ""
-    return f"{units.counted(blocks, 'block')}{rate}, {size(in_bytes)}{per}."
-
-
-def _at_the_end(profile: Profile) -> str:
-    last = profile.stretches[-1] if profile.stretches else None
-    if last is None:
-        return "Nothing was acquired."
-    return f"{size(last.live_bytes)} live in {units.counted(last.live_blocks, 'block')}."
-
-
-def _short(profile: Profile) -> str:
-    last = max(SHORT, profile.shortest_life)
-    blocks = sum(life.blocks for life in profile.lives if life.life <= last)
-    return f"{share(blocks, _blocks(profile))} of all blocks live for less than {bound(profile, last)}."
-
-
-def _passed(profile: Profile) -> str:
-    known = {one for row in profile.threads for one in (row.acquirer, row.releaser)} - {NOBODY}
-    if len(known) < 2:
-        return ""
-    remote = sum(row.blocks for row in profile.threads if row.remote)
-    return (
-        f"{share(remote, _blocks(profile))} of all blocks are released by another thread than acquired them."
-    )
 
 
 def reallocated(profile: Profile) -> str:

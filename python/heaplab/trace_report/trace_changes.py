@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 from heaplab.stats import student
-from heaplab.trace_report.trace_tables import count, size
+from heaplab.trace_report.trace_tables import count, duration, size
 from heaplab.traces import wrappers
 from heaplab.traces.profile import Profile, Site
 from heaplab.traces.symbols import Place
@@ -98,13 +98,11 @@ class Changes:
     def table(self) -> Table:
         shown = self.found[:MOST_CALLERS]
         rest = len(self.found) - len(shown)
-        return Table(
-            "Call sites that changed, by the difference in bytes acquired"
-            + (f": the first {len(shown)} of {len(self.found)}" if rest else ""),
-            ["bytes", "blocks", "at most", "at the end", "mean life"],
-            [(shown_caller(one.caller), self._row(one)) for one in shown],
-            "caller",
-        )
+        caption = "Call sites that changed, by the difference in bytes acquired"
+        caption += f": the first {len(shown)} of {len(self.found)}" if rest else ""
+        columns = ["bytes", "blocks", "at most", "at the end", "mean life"]
+        rows = [(" < ".join(one.caller[:SHOWN_FUNCTIONS]) or "unknown", self._row(one)) for one in shown]
+        return Table(caption, columns, rows, "caller")
 
     def _row(self, one: ChangedCaller) -> list[Entry]:
         old, new = one.old, one.new
@@ -166,18 +164,9 @@ def name_of(place: Place) -> str:
     return place.function if not place.function.startswith("0x") else PurePath(place.module).name or "?"
 
 
-def shown_caller(caller: Caller) -> str:
-    return " < ".join(caller[:SHOWN_FUNCTIONS]) or "unknown"
-
-
 def both(text: Callable[[float], str], old: float, new: float) -> str:
     return " → ".join(dict.fromkeys([text(old), text(new)]))
 
 
 def mean_life(profile: Profile, of: Amounts) -> str:
-    if not of.blocks:
-        return units.NOTHING
-    ticks = of.lifetimes / of.blocks
-    if not profile.timed:
-        return units.counted(round(ticks), "call")
-    return units.show(ticks / profile.ticks_per_second, "s")
+    return duration(profile, of.lifetimes / of.blocks) if of.blocks else units.NOTHING

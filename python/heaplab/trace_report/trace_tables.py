@@ -76,17 +76,11 @@ def _lives(
 ) -> Table:
     found = {(life.size, life.life): amount(life) for life in profile.lives}
     largest = max(found.values(), default=0)
-    sizes = sorted({size_class for size_class, _ in found})
-    rows = [
-        (
-            f"{units.parameter(1 << size_class)}",
-            [
-                Entry(text(value), color=shade(value, largest)) if value else Entry("")
-                for value in (found.get((size_class, life), 0) for life in shown)
-            ],
-        )
-        for size_class in sizes
-    ]
+    rows = []
+    for size_class in sorted({size_class for size_class, _ in found}):
+        values = [found.get((size_class, life), 0) for life in shown]
+        entries = [Entry(text(one), color=shade(one, largest)) if one else Entry("") for one in values]
+        rows.append((units.parameter(1 << size_class), entries))
     return Table(caption, [heads[life] for life in shown], rows, "up to B")
 
 
@@ -105,21 +99,15 @@ def threads(profile: Profile) -> Table:
         key = (_kept(row.acquirer, kept), _kept(row.releaser, kept))
         blocks, in_bytes = found.get(key, (0, 0))
         found[key] = (blocks + row.blocks, in_bytes + row.bytes)
-    others = [OTHERS] if len(passed) > len(kept) else []
+    named = kept + ([OTHERS] if len(passed) > len(kept) else [])
     before = [NOBODY] if any(row.lived_before for row in profile.threads) else []
     largest = max((blocks for blocks, _ in found.values()), default=0)
-    return Table(
-        "Blocks and bytes by the thread that acquired them (down) and that released them (across)",
-        [_thread(one) for one in [*kept, *others, NOBODY]],
-        [
-            (
-                _thread(giver) if giver != NOBODY else "lived before",
-                [_passed(found.get((giver, taker)), largest) for taker in [*kept, *others, NOBODY]],
-            )
-            for giver in [*kept, *others, *before]
-        ],
-        "thread",
-    )
+    rows = []
+    for giver in [*named, *before]:
+        entries = [_passed(found.get((giver, taker)), largest) for taker in [*named, NOBODY]]
+        rows.append((_thread(giver) if giver != NOBODY else "lived before", entries))
+    caption = "Blocks and bytes by the thread that acquired them (down) and that released them (across)"
+    return Table(caption, [_thread(one) for one in [*named, NOBODY]], rows, "thread")
 
 
 def _kept(thread: int, kept: Sequence[int]) -> int:
@@ -163,23 +151,14 @@ def sites(profile: Profile, order: Order) -> Table:
     shown = [site for site in found[:MOST_SITES] if order.by(site)]
     rest = len([site for site in found if order.by(site)]) - len(shown)
     others = [name for name in COLUMNS if name != order.column]
-    return Table(
-        order.caption + (f": the first {len(shown)} of {len(shown) + rest}" if rest else ""),
-        [order.column, "share", *others],
-        [(profile.chain(site.number), _site(profile, site, order, whole, others)) for site in shown],
-        "caller",
-        notes=[REMOTE],
-    )
-
-
-def _site(profile: Profile, site: Site, order: Order, whole: int, others: Sequence[str]) -> list[Entry]:
-    title = "\n".join(str(profile.place(address)) for address in profile.stack(site.number))
-    here = Entry(order.text(order.by(site)), title=title)
-    return [
-        here,
-        Entry(share(order.by(site), whole)),
-        *(Entry(COLUMNS[name](profile, site)) for name in others),
-    ]
+    rows = []
+    for site in shown:
+        stack = "\n".join(str(profile.place(address)) for address in profile.stack(site.number))
+        texts = [share(order.by(site), whole), *(COLUMNS[name](profile, site) for name in others)]
+        here = Entry(order.text(order.by(site)), title=stack)
+        rows.append((profile.chain(site.number), [here, *map(Entry, texts)]))
+    caption = order.caption + (f": the first {len(shown)} of {len(shown) + rest}" if rest else "")
+    return Table(caption, [order.column, "share", *others], rows, "caller", notes=[REMOTE])
 
 
 COLUMNS: dict[str, Callable[[Profile, Site], str]] = {
@@ -201,16 +180,13 @@ REMOTE = "remote: released by another thread than acquired them."
 def chains(profile: Profile) -> Table:
     """Blocks by the number of reallocations they went through."""
     chains, whole = profile.growths.chains, sum(profile.growths.chains)
-    return Table(
-        "Blocks by the number of reallocations that they went through",
-        ["blocks", "share"],
-        [
-            (_chain(number), [Entry(count(blocks)), Entry(share(blocks, whole))])
-            for number, blocks in enumerate(chains)
-            if blocks
-        ],
-        "reallocations",
-    )
+    rows = [
+        (_chain(number), [Entry(count(blocks)), Entry(share(blocks, whole))])
+        for number, blocks in enumerate(chains)
+        if blocks
+    ]
+    caption = "Blocks by the number of reallocations that they went through"
+    return Table(caption, ["blocks", "share"], rows, "reallocations")
 
 
 def _chain(number: int) -> str:
@@ -222,9 +198,5 @@ def kinds(profile: Profile) -> Table:
     """Events by the name of the call."""
     found = sorted(profile.kinds.items(), key=lambda item: -item[1])
     whole = sum(profile.kinds.values())
-    return Table(
-        "Events by kind; a reallocation counts once",
-        ["events", "share"],
-        [(name, [Entry(count(events)), Entry(share(events, whole))]) for name, events in found],
-        "call",
-    )
+    rows = [(name, [Entry(count(events)), Entry(share(events, whole))]) for name, events in found]
+    return Table("Events by kind; a reallocation counts once", ["events", "share"], rows, "call")

@@ -6,8 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.console import put
-from heaplab.report.tables.table_parts import Table
-from heaplab.report.tables.table_text import print_table
+from heaplab.report.tables.table_parts import Table, print_table
 from heaplab.trace_report import findings, trace_tables as tables
 from heaplab.trace_report.trace_changes import Changes
 from heaplab.traces.profile import Profile

@@ -22,12 +22,6 @@ class Frame(NamedTuple):
     line: int = 0
 
 
-def separate_file(build_id: str) -> Path | None:
-    """The separate file with the debug information of a stripped file; None if no package installed it."""
-    found = SEPARATE / build_id[:2] / f"{build_id[2:]}.debug"
-    return found if build_id and found.is_file() else None
-
-
 def frames(path: str, addresses: Sequence[int]) -> list[list[Frame]]:
     """For each address of the file its function, preceded by the functions inlined there, innermost first.
 
@@ -49,15 +43,12 @@ def frames(path: str, addresses: Sequence[int]) -> list[list[Frame]]:
         elif not found[-1] or found[-1][-1].line != PENDING:
             found[-1].append(Frame(line, line=PENDING))
         else:
-            found[-1][-1] = Frame(name(found[-1][-1].function), *place(line))
+            function = found[-1][-1].function
+            found[-1][-1] = Frame("" if function == "??" else function, *place(line))
     return found if len(found) == len(addresses) else [[] for _ in addresses]
 
 
 PENDING = -1  # in place of a line number that the tool prints next
-
-
-def name(text: str) -> str:
-    return "" if text == "??" else text
 
 
 def place(text: str) -> tuple[str, int]:

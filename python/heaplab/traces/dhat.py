@@ -1,26 +1,18 @@
 """A profile as the JSON of DHAT, format version 2, which Valgrind's dh_view.html shows."""
 
 import json
-from pathlib import Path
 from typing import Any
 
-from heaplab.output import replacing
 from heaplab.traces.profile import Profile, Site
 
 SHORT_US = 500  # the viewer calls shorter lifetimes short
 SHORT_EVENTS = 500
 
 
-def write_dhat(profile: Profile, path: Path) -> None:
-    """Raises HeaplabError if the file cannot be written."""
-    with replacing(path) as beside:
-        beside.write_text(json.dumps(as_dhat(profile), separators=(",", ":")), encoding="utf-8")
-
-
-def as_dhat(profile: Profile) -> dict[str, Any]:
+def as_dhat(profile: Profile) -> str:
     """The content of the file. Times are in µs, or in events if stamps only order events; no accesses."""
     places = {address: number for number, address in enumerate(profile.addresses, 2)}
-    return {
+    content = {
         "dhatFileVersion": 2,
         "mode": "heap",
         "verb": "Allocated",
@@ -38,6 +30,7 @@ def as_dhat(profile: Profile) -> dict[str, Any]:
         "pps": [point(profile, site, places) for site in profile.sites],
         "ftbl": ["[root]", "[unknown]", *(f"0x{one:X}: {profile.place(one)}" for one in profile.addresses)],
     }
+    return json.dumps(content, separators=(",", ":"))
 
 
 def point(profile: Profile, site: Site, places: dict[int, int]) -> dict[str, Any]:

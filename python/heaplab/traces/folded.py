@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
-from heaplab.output import replacing
 from heaplab.traces.profile import Profile, Site
 from heaplab.traces.symbols import Place
 
@@ -14,12 +13,6 @@ WEIGHTS: dict[str, Callable[[Site], int]] = {
     "allocated": lambda site: site.bytes,
     "calls": lambda site: site.blocks,
 }
-
-
-def write_folded(profile: Profile, weight: str, path: Path) -> None:
-    """Raises HeaplabError if the file cannot be written."""
-    with replacing(path) as beside:
-        beside.write_text(as_folded(profile, weight), encoding="utf-8", errors="replace")
 
 
 def as_folded(profile: Profile, weight: str) -> str:

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 from typing import IO, Any
 
-from heaplab.errors import UsageError
+from heaplab.errors import naming
 from heaplab.traces import tool
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # the first bytes of a trace: docs/trace-format.md
@@ -44,8 +44,5 @@ def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, 
 
 
 def _begins(path: Path, magic: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(magic)) == magic
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+    with naming(path), path.open("rb") as file:
+        return file.read(len(magic)) == magic

@@ -1,6 +1,7 @@
 """Runs a program under the recorder, otherwise as if the user had started the program directly."""
 
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,6 @@ from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.control import Control
-from heaplab.traces.still_running import still_running
 
 RAW = ".raw"
 FOLDER = "HEAPLAB_RECORD"  # the variable that names the recorder's folder
@@ -45,10 +45,7 @@ class Wanted:
 
 
 def recorder() -> str:
-    found = native.library("recorder")
-    if found is None:
-        raise HeaplabError("the recorder's library is missing: heaplab is not completely installed")
-    return str(found.resolve())
+    return str(native.needed(native.library("recorder"), "the recorder's library").resolve())
 
 
 def arm_of(wanted: Wanted) -> Arm:
@@ -110,7 +107,7 @@ def record(
                 remove(wanted.raw)
                 finished(window.opened)
             except HeaplabError:
-                if has_no_process(wanted.raw):
+                if len(list(wanted.raw.iterdir())) <= 1:  # no process, only the file of the control
                     remove(wanted.raw)  # the next recording needs a new folder
                 raise
             finally:
@@ -137,28 +134,32 @@ def make_folder(raw: Path) -> None:
         raise UsageError(f"{raw}: {error.strerror}") from error
 
 
-@contextlib.contextmanager
-def around(wanted: Wanted) -> Iterator[Arm]:
-    """The arm under which processes are recorded; at the end of the block their trace is made."""
-    make_folder(wanted.raw)
-    try:
-        with control_of(wanted) as control:
-            yield arm_of(wanted)
-            control.switch(False)
-        tool.finish(wanted.raw, wanted.trace)
-    finally:
-        remove(wanted.raw)
-
-
-def has_no_process(raw: Path) -> bool:
-    return len(list(raw.iterdir())) <= 1  # the control file
-
-
 def remove(raw: Path) -> None:
     """Remove the folder of a recording; a process that is just beginning may add a file meanwhile."""
     shutil.rmtree(raw, ignore_errors=True)
     if raw.exists():
         shutil.rmtree(raw)
+
+
+def still_running(raw: Path) -> list[str]:
+    """Name and number of each process that records into the folder; it may outlive the program that began it.
+
+    Such a process has a file of the folder mapped, or, before its first call, the recorder and the variable
+    that names the folder.
+    """
+    folder, begins = os.fsencode(raw.resolve()) + b"/", os.fsencode(f"{FOLDER}={raw.absolute()}")
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit() or int(process.name) == os.getpid():
+            continue
+        try:
+            maps = (process / "maps").read_bytes()
+            is_preloaded = os.fsencode(recorder()) in maps
+            if folder in maps or (is_preloaded and begins in (process / "environ").read_bytes().split(b"\0")):
+                found.append(f"{(process / 'comm').read_text(errors='replace').strip()} ({process.name})")
+        except OSError:  # the process has ended meanwhile, or belongs to another user
+            continue
+    return found
 
 
 class Window:
@@ -187,7 +188,7 @@ class Window:
         speak_at = time.monotonic() + GRACE_S
         while not self._closed:
             began = time.monotonic()
-            left = still_running(self._raw, recorder(), FOLDER)
+            left = still_running(self._raw)
             if not left:
                 return
             now = time.monotonic()

@@ -12,8 +12,8 @@ import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-from elftools.elf.segments import NoteSegment
 
+from heaplab.machine.elf import build_id_of
 from heaplab.traces import debug_info
 
 EXECUTABLE = 1  # PF_X
@@ -90,7 +90,7 @@ def places(addresses: Iterable[int], modules: str, names: str, build_ids: str = 
         first, last = np.searchsorted(missing, np.array([module.start + 1, module.end + 1], dtype=np.uint64))
         inside = [int(address) for address in missing[first:last]]
         if inside:
-            found |= dict(zip(inside, _in_module(inside, module), strict=True))
+            found |= dict(zip(inside, _in_file(module.path, inside, module), strict=True))
     return found
 
 
@@ -114,25 +114,18 @@ def _place(text: str) -> Place:
     return Place(match["function"], match["file"] or "", int(match["line"] or 0), match["module"] or "")
 
 
-def _in_file(path: str, addresses: Sequence[int]) -> list[Place]:
-    """The places of addresses of a file, as the file itself numbers them."""
+def _in_file(path: str, addresses: Sequence[int], module: Module | None = None) -> list[Place]:
+    """The place of the byte before each address: a call may be the last instruction of its function.
+
+    The addresses are those of a mapped part of the file or, without `module`, as the file numbers them.
+    """
     try:
         with open(path, "rb") as stream:
-            return Image(path, ELFFile(stream)).places([address - 1 for address in addresses])
-    except (OSError, ELFError, ValueError):
-        return [Place(f"0x{address:x}", module=path) for address in addresses]
-
-
-def _in_module(addresses: Sequence[int], module: Module) -> list[Place]:
-    """The place of the byte before each address: a call may be the last instruction of its function."""
-    try:
-        with open(module.path, "rb") as stream:
-            image = Image(module.path, ELFFile(stream))
-            image.expect(module.build_id)
-            bias = image.bias(module)
+            image = Image(path, ELFFile(stream))
+            bias = image.bias(module) if module else 0
             return image.places([address - 1 - bias for address in addresses])
     except (OSError, ELFError, ValueError):
-        return [Place(f"0x{address:x}", module=module.path) for address in addresses]
+        return [Place(f"0x{address:x}", module=path) for address in addresses]
 
 
 class Image:
@@ -143,24 +136,17 @@ class Image:
             raise ValueError(path)
         self._path = path
         self._elf = elf
-
-    def expect(self, build_id: str) -> None:
-        """Raise ValueError if the file has another build-id: it was replaced since."""
-        if build_id and self.build_id and self.build_id != build_id:
-            raise ValueError(self._path)
-
-    @cached_property
-    def build_id(self) -> str:
-        segments = (one for one in self._elf.iter_segments("PT_NOTE") if isinstance(one, NoteSegment))
-        notes = (note for segment in segments for note in segment.iter_notes())
-        return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
+        self.build_id = build_id_of(elf)
 
     def bias(self, module: Module) -> int:
-        """The difference between an address in memory and the same address in the file. Raises ValueError.
+        """The difference between an address in memory and the same address in the file.
 
         A mapped part belongs to the executable segment with which it has the most bytes in common: its first
-        page may also hold the end of another segment.
+        page may also hold the end of another segment. Raises ValueError if there is none, or if the file was
+        replaced since: its build-id then is another.
         """
+        if module.build_id and self.build_id and self.build_id != module.build_id:
+            raise ValueError(self._path)
         length = module.end - module.start
 
         def in_common(head: Any) -> int:
@@ -189,7 +175,9 @@ class Image:
 
     @cached_property
     def _separate(self) -> Path | None:
-        return debug_info.separate_file(self.build_id)
+        """The file with the debug information of a stripped file; None if no package installed it."""
+        found = debug_info.SEPARATE / self.build_id[:2] / f"{self.build_id[2:]}.debug"
+        return found if self.build_id and found.is_file() else None
 
     @cached_property
     def _symbols(self) -> tuple[np.ndarray, list[bytes]]:

@@ -17,10 +17,7 @@ ANY_NAME = "surrogateescape"  # how names that are not UTF-8 are decoded in the 
 
 
 def program() -> Path:
-    found = native.helper("trace_tool")
-    if found is None:
-        raise HeaplabError("trace_tool is missing: heaplab is not completely installed")
-    return found
+    return native.needed(native.helper("trace_tool"), "trace_tool")
 
 
 def stamps_here() -> str:

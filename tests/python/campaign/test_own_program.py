@@ -14,11 +14,10 @@ from laboratory import WARM, Laboratory, success
 from heaplab.analysis import Analysis
 from heaplab.campaign import pilot, plan, standard_input, store
 from heaplab.campaign.pilot import PilotRunner
-from heaplab.campaign.user_program import UserProgram, executions_of
+from heaplab.campaign.user_program import UserProgram, executions_of, in_a_row
 from heaplab.cli.benchmarks import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Steps, alone
-from heaplab.machine.repeat import in_a_row
 from heaplab.machine.watch import Limits
 from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
 from heaplab.report.machine_readable import json_summary

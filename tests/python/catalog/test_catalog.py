@@ -122,14 +122,14 @@ def test_a_library_of_heaplab_named_in_the_catalog_is_built(name: str) -> None:
 def test_a_list_tells_the_versions_that_a_campaign_records() -> None:
     catalog = catalogs.load()
     for name in ("glibc", "scalloc", "bump"):
-        assert locate.version_here(catalog, name) == locate.locate(catalog, name).version
+        assert locate.found_here(catalog, name).version == locate.locate(catalog, name).version
 
 
 def test_a_list_looks_into_the_file_of_the_users(tmp_path: Path) -> None:
     (tmp_path / "libmine.so").write_text("no library")
     catalog = catalogs.load().with_library("mine", tmp_path / "libmine.so")
     with pytest.raises(UsageError, match=r"libmine\.so"):
-        locate.version_here(catalog, "mine")
+        locate.found_here(catalog, "mine")
 
 
 def test_an_aspect_of_a_later_folder_replaces_one_of_the_same_name(tmp_path: Path) -> None:

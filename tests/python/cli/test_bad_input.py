@@ -52,7 +52,7 @@ from laboratory import Laboratory, refusal
         (["compare", "-q", "--arm", "a=false", "--arm", "b=true"], "a: exit status 1; it is the baseline"),
         (["gate", "glibc", "nosuch", "--", "ls"], "'nosuch' is no allocator, no library and no program"),
         (["run", "fake/one", "--resume", ""], "'--resume': the name is empty"),
-        (["run", "fake/one", "--allocator", "mine"], "'mine' is not NAME=LIBRARY"),
+        (["run", "fake/one", "--allocator", "mine"], "'mine': it is not NAME=LIBRARY"),
         (["run", "fake/one", "--allocator", "mine=/no/such.so"], "/no/such.so: no such file"),
         (["run", "fake/one", "--allocator", "glibc=/no/such.so"], "the name is taken"),
         (["run", "fake/one", "--nonsense"], "No such option"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.cli.benchmarks.python_programs import NOTE, note_on
+from heaplab.cli.benchmarks.program_experiment import PYTHON_NOTE, note_on
 
 
 def script(folder: Path, first_line: str) -> str:
@@ -21,12 +21,12 @@ def default_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_interpreter_itself_is_recognised() -> None:
-    assert note_on(sys.executable) == NOTE
+    assert note_on(sys.executable) == PYTHON_NOTE
 
 
 def test_a_script_is_recognised_by_its_first_line(tmp_path: Path) -> None:
-    assert note_on(script(tmp_path, f"#!{sys.executable}")) == NOTE
-    assert note_on(script(tmp_path, "#!/usr/bin/env python3")) == NOTE
+    assert note_on(script(tmp_path, f"#!{sys.executable}")) == PYTHON_NOTE
+    assert note_on(script(tmp_path, "#!/usr/bin/env python3")) == PYTHON_NOTE
 
 
 def test_other_programs_are_not(tmp_path: Path) -> None:

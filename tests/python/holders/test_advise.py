@@ -15,7 +15,7 @@ from heaplab.catalog import contents, locate
 from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise
 from heaplab.errors import UsageError
-from heaplab.holders import perfetto, replaying, what_if
+from heaplab.holders import advice_json, replaying, what_if
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
 from heaplab.holders.census import Replays
 from heaplab.holders.replaying import Recording
@@ -199,7 +199,7 @@ def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorde
 
 def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Recorded, tmp_path: Path) -> None:
     evidence = recorded.evidence("pinned")
-    perfetto.write(evidence, judge(evidence), tmp_path / "x.perfetto.json")
+    advice_json.write_perfetto(evidence, judge(evidence), tmp_path / "x.perfetto.json")
     found = json.loads((tmp_path / "x.perfetto.json").read_text())
     assert found["otherData"]["verdict"].startswith("pinned by few blocks")
     events = found["traceEvents"]

@@ -10,7 +10,7 @@ import pytest
 import synthetic
 
 from heaplab.catalog import contents
-from heaplab.report.page import reproduced
+from heaplab.errors import UsageError
 
 RESEARCH = Path(__file__).parents[3] / "research"
 # How many figures and tables a reader of each publication counts.
@@ -32,25 +32,33 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_results_renew_the_verdicts_of_their_experiments_alone(
     tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = reproduced.load(tool.VERDICTS)
+    known = tool.load(tool.VERDICTS)
     monkeypatch.setattr(tool, "PAGE", tmp_path / "reproduction.md")
     monkeypatch.setattr(tool, "VERDICTS", tmp_path / "reproduction.json")
     [measured] = [one for one in synthetic.experiments() if one.id == "acdc-ismm13/fig07"]
     renewed = measured.model_copy(update={"id": "acdc-ismm13/fig10"})
     records = synthetic.campaign(["glibc", "jemalloc"], [renewed], faults=False)
     for ended, dates in ((True, {"2026-01-02"}), (False, {one.date for one in known})):
-        reproduced.write(known, tool.VERDICTS)
+        tool.write(known, tool.VERDICTS)
         path = synthetic.write(records if ended else records[:-1], tmp_path / "results.jsonl")
         monkeypatch.setattr(sys, "argv", ["reproduction.py", str(path)])
         tool.main()
-        now = {one.experiment: one for one in reproduced.load(tool.VERDICTS)}
+        now = {one.experiment: one for one in tool.load(tool.VERDICTS)}
         assert now.pop("acdc-ismm13/fig10").date in dates
         assert list(now.values()) == [one for one in known if one.experiment in now]
         assert len(now) == len(known) - 1
 
 
+def test_a_file_that_is_no_verdicts_is_named(tool: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"x\.json"):
+        tool.load(tmp_path / "x.json")
+    with pytest.raises(UsageError, match="No such file"):
+        tool.load(tmp_path / "none.json")
+
+
 def test_the_page_is_current_with_its_sources(tool: ModuleType) -> None:
-    assert tool.PAGE.read_text() == tool.page_of(reproduced.load(tool.VERDICTS))
+    assert tool.PAGE.read_text() == tool.page_of(tool.load(tool.VERDICTS))
 
 
 @pytest.mark.parametrize("publication", NUMBERED)

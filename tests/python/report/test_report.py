@@ -324,7 +324,7 @@ def test_arms_that_a_command_names_itself_are_repeated_by_that_command(tmp_path)
         for record in synthetic.campaign(which=synthetic.experiments()[:1], faults=False)
     ]
     part = report_page.part(analysis_of(records, tmp_path), tmp_path / "report.html")
-    assert {section.command for section in part.sections} == {" ".join(own)}
+    assert {section.command for section in part["sections"]} == {" ".join(own)}
 
 
 @pytest.mark.parametrize(

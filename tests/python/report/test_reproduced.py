@@ -9,7 +9,6 @@ from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.catalog.publication_spec import NumberedPart, Publication
 from heaplab.catalog.spec import Expectation, Experiment
-from heaplab.errors import UsageError
 from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
 from heaplab.report.page.reproduced import Reproduced
 
@@ -70,12 +69,6 @@ def test_each_figure_has_its_verdicts_and_what_was_not_run_has_none(analysis: An
     assert "not measured here: nemo" in text
 
 
-def test_a_verdict_is_kept_without_its_runs(analysis: Analysis, tmp_path: Path) -> None:
-    found = reproduced.reproduced(analysis)
-    reproduced.write(found, tmp_path / "verdicts.json")
-    assert reproduced.load(tmp_path / "verdicts.json") == found
-
-
 def test_a_verdict_ends_where_its_test_changes_and_not_where_its_words_do(analysis: Analysis) -> None:
     known = reproduced.reproduced(analysis)
     said_better = FASTER.model_copy(update={"says": "jemalloc takes less time."})
@@ -90,14 +83,6 @@ def test_the_full_scale_counts_before_the_quick_and_the_last_before_the_first(an
     later = quick.model_copy(update={"date": "2026-05-05"})
     assert reproduced.newest([later, full, quick]) == {quick.experiment: full}
     assert reproduced.newest([later, quick]) == {quick.experiment: later}
-
-
-def test_a_file_that_is_no_verdicts_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"x\.json"):
-        reproduced.load(tmp_path / "x.json")
-    with pytest.raises(UsageError, match="No such file"):
-        reproduced.load(tmp_path / "none.json")
 
 
 def test_pictures_are_files_of_their_own(analysis: Analysis, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from heaplab.catalog.load_generators import READERS
 from heaplab.catalog.server_spec import Server, taken_figure
+from heaplab.errors import HeaplabError
 from heaplab.servers import readers
-from heaplab.servers.readers import UnreadableError, read
+from heaplab.servers.readers import read
 
 OUTPUTS = Path(__file__).parent / "load_outputs"
 EXPECTED = {
@@ -69,12 +70,12 @@ def test_a_reader_gives_no_latency_that_is_not_declared(name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 def test_the_output_of_another_tool_is_told(name: str) -> None:
-    with pytest.raises(UnreadableError, match=rf"^{name} tells no .*; its last line: Run time: 2.0s Ops"):
+    with pytest.raises(HeaplabError, match=rf"^{name} tells no .*; its last line: Run time: 2.0s Ops"):
         read([name], written("memaslap"))
 
 
 def test_a_quiet_redis_benchmark_does_not_tell_its_requests() -> None:
-    with pytest.raises(UnreadableError, match="no number of requests with -q or --csv: leave the option out"):
+    with pytest.raises(HeaplabError, match="no number of requests with -q or --csv: leave the option out"):
         read(["redis-benchmark"], written("redis-benchmark-q"))
 
 
@@ -115,7 +116,7 @@ def test_the_last_place_counts_and_thousands_may_have_commas() -> None:
     ],
 )
 def test_a_figure_that_is_not_there_is_told(take: str, fault: str) -> None:
-    with pytest.raises(UnreadableError) as told:
+    with pytest.raises(HeaplabError) as told:
         read([take], written("memaslap"))
     assert str(told.value) == f"--take requests: {fault}"
 

@@ -36,13 +36,15 @@ def changed(
         )
     if given and not any(work.server for work in workloads.values()):
         raise UsageError(f"--{next(iter(given))}: there is no server among what is to be measured")
+    if not given:
+        return list(experiments), dict(workloads)
     update = {FIELDS[name]: value for name, value in given.items()}
     works = {name: with_server(work, update) for name, work in workloads.items()}
-    return [looking_at(item, works[item.workload].server if given else None) for item in experiments], works
+    return [looking_at(item, works[item.workload].server) for item in experiments], works
 
 
 def with_server(work: Workload, update: Mapping[str, Any]) -> Workload:
-    if not (work.server and update):
+    if not work.server:
         return work
     server = checked({**work.server.model_dump(), **update})
     return Workload.model_validate(work.model_dump() | {"server": server})

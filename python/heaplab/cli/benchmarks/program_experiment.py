@@ -1,5 +1,7 @@
 """The experiment made of a user's program: its metrics, the check that a library can serve it, its input."""
 
+import os
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +10,6 @@ from heaplab.campaign import standard_input
 from heaplab.catalog import server_spec, spec
 from heaplab.cli.benchmarks import given_server
 from heaplab.cli.benchmarks.given_server import Measured
-from heaplab.cli.benchmarks.python_programs import note_on
 from heaplab.cli.benchmarks.selection import note
 from heaplab.errors import UsageError
 from heaplab.machine import elf, interposition
@@ -21,6 +22,11 @@ BUDGET_S = 300.0
 NO_CLAIM = "The arms are commands: nothing was preloaded, and which malloc served each was not looked at."
 SERVER_BUDGET_S = 600.0  # with its idle times, a run of a server takes seconds
 METRICS = ["wall_time", "user_time", "system_time", "peak_memory", "mean_memory"]
+PYTHON = re.compile(r"python(3(\.\d+)?)?")
+PYTHON_NOTE = (
+    "CPython serves objects up to 512 bytes itself, so malloc sees only larger ones. "
+    "With PYTHONMALLOC=malloc in the environment all of them go to malloc."
+)
 
 
 def experiment_of(program: tuple[str, ...], server: server_spec.Server | None = None) -> Measured:
@@ -33,6 +39,17 @@ def experiment_of(program: tuple[str, ...], server: server_spec.Server | None = 
         note=note_on(program[0]),
     )
     return experiment_with(card, shlex.join(program), program, server)
+
+
+def note_on(program: str) -> str:
+    """The note on a Python program; "" for other programs, and where PYTHONMALLOC is set."""
+    if os.environ.get("PYTHONMALLOC"):
+        return ""
+    try:
+        chain = interposition.chain_of(interposition.resolve_program(program, os.environ))
+    except UsageError:
+        return ""  # the error appears where the program is started
+    return PYTHON_NOTE if any(PYTHON.fullmatch(file.name) for file in chain) else ""
 
 
 def experiment_of_commands(arms: Sequence[Arm], server: server_spec.Server | None) -> Measured:

@@ -97,7 +97,9 @@ def experiments_of(
             claim="",
             workload=WORKLOAD,
             aspect=ASPECTS[name],
-            parameters={"file": str(file), **options, **given_for(name, replaying)},
+            parameters={"file": str(file)}
+            | options
+            | {key: value for key, value in replaying.items() if (name, key) != ("time", PACE)},
             metrics=metrics,
             main_metric=metrics[0],
             quick=scale,
@@ -106,10 +108,6 @@ def experiments_of(
         for name, (title, options, metrics) in PASSES.items()
     ]
     return experiments, {WORKLOAD: workload}
-
-
-def given_for(name: str, replaying: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    return {option: value for option, value in replaying.items() if (name, option) != ("time", PACE)}
 
 
 def seconds_of(workload: Path) -> float:
@@ -127,9 +125,7 @@ def workload_of(trace: Path, quiet: bool) -> Path:
 
     A trace is compiled once for each content. Raises UsageError for a file that is no trace.
     """
-    compiler = native.helper("compile_trace")
-    if compiler is None:
-        raise HeaplabError("compile_trace is missing: build heaplab anew")
+    compiler = native.needed(native.helper("compile_trace"), "compile_trace")
     name = f"{trace.name}.{content_of(trace, compiler)}.workload"
     beside, cached = trace.resolve().parent, locate.user_cache() / "workloads"
     for folder in (beside, cached):

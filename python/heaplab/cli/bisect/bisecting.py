@@ -125,18 +125,14 @@ def print_found(found: Found) -> None:
             said = in_words(trial) if trial else "not looked at"
             put(out, escape(f"{described(found.line[place])}: {said}"), indent=2)
     shown = found.tried[found.bad or len(found.line) - 1].cells
-    others = {
-        BEFORE: found.tried[found.good].cells if found.good in found.tried else [],
-        AFRESH: found.afresh.cells if found.afresh else [],
-    }
     columns = [
         Column("cell", [escape(name_of(one)) for one in shown]),
         Column("measure", [one["measure"] for one in shown]),
         *ratio_columns(AGAINST_OLD, shown),
     ]
-    for head, cells in others.items():
-        if cells:
-            by_key = {key_of(one): one for one in cells}
+    for head, other in ((BEFORE, found.tried.get(found.good)), (AFRESH, found.afresh)):
+        if other and other.cells:
+            by_key = {key_of(one): one for one in other.cells}
             columns += ratio_columns(head, [by_key.get(key_of(one), {}) for one in shown])
     if shown:
         put_table(out, columns)
@@ -174,7 +170,6 @@ def bounds_of(cell: dict[str, Any]) -> str:
 
 
 def plain(found: Found) -> dict[str, Any]:
-    """The complete result, for --json."""
 
     def told(place: int) -> dict[str, Any]:
         commit, trial = found.line[place], found.tried.get(place)

@@ -25,7 +25,7 @@ from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
 from heaplab.cli.reading.results import load
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
-from heaplab.output import replacing
+from heaplab.output import write_text
 from heaplab.records import Parameter
 from heaplab.report.terminal import gate_output
 from heaplab.stats import GateVerdict
@@ -33,11 +33,6 @@ from heaplab.stats import GateVerdict
 FILE_NAME = "bisect.json"
 MORE_BUDGETS = (1, 2)  # times the budget: further measuring of a commit that could not be judged
 SEEDS = 1000  # added to the seed of a confirmation: more than a campaign has blocks, so no seed is reused
-STATES = {
-    GateVerdict.WORSE: State.WORSE,
-    GateVerdict.NOT_WORSE: State.NOT_WORSE,
-    GateVerdict.COULD_NOT_TELL: State.COULD_NOT_TELL,
-}
 # Experiment, cell and measure: time, memory or instructions. A measure stands for its metric because the
 # clock that tells the time may differ between gates.
 Compared = tuple[str, tuple[tuple[str, Parameter], ...], str]
@@ -52,12 +47,7 @@ class CommitTrial:
     why: str = ""
 
     @property
-    def is_known(self) -> bool:
-        return self.state in (State.WORSE, State.NOT_WORSE)
-
-    @property
     def worse(self) -> set[Compared]:
-        """The comparisons that exceed their limits."""
         found = [one for one in self.cells if one["verdict"] == GateVerdict.WORSE]
         return {(one["experiment"], tuple(one["cell"].items()), one["measure"]) for one in found}
 
@@ -69,21 +59,15 @@ class CommitGate:
         self, catalog: Catalog, work: Work, builds: CommitBuilds, old: Commit, options: GateOptions
     ) -> None:
         self._catalog, self._work, self._builds, self._options = catalog, work, builds, options
-        question = [str(builds.folder), old.name, asdict(work), self._how(options)]
+        # What a result depends on, beside the work: limits, options of measuring, facts of the machine.
+        without_effect, facts = ("output", "quiet", "as_json", "budget"), host.facts()
+        how = {name: value for name, value in asdict(options).items() if name not in without_effect}
+        machine = {name: facts.get(name) for name in SAME_MACHINE}
+        question = [str(builds.folder), old.name, asdict(work), [how, machine]]
         self._question = json.loads(json.dumps(question, default=str))
         name = hashlib.sha256(json.dumps(self._question).encode()).hexdigest()[:SHORT]
         self.folder = options.output or Path("out") / "bisect" / name
         self._known = self._read()
-
-    @staticmethod
-    def _how(options: GateOptions) -> list[Any]:
-        """What a result depends on, beside the work: limits, options of measuring, facts of the machine."""
-        facts = host.facts()
-        without_effect = ("output", "quiet", "as_json", "budget")
-        return [
-            {name: value for name, value in asdict(options).items() if name not in without_effect},
-            {name: facts.get(name) for name in SAME_MACHINE},
-        ]
 
     def trial(
         self, base: Commit, commit: Commit, concerned: Collection[Compared] = (), *, afresh: bool = False
@@ -93,8 +77,9 @@ class CommitGate:
         Raises HeaplabError if the base does not build, and Exit if measuring is interrupted.
         """
         name = f"{commit.short}-afresh" if afresh else commit.short
-        if name in self._known and self._known[name].is_known:
-            return self._known[name]
+        known = self._known.get(name)
+        if known and known.state in (State.WORSE, State.NOT_WORSE):
+            return known
         base_tree = self._built(base)
         try:
             found = self._measured(base_tree, self._built(commit), self.folder / name, concerned, afresh)
@@ -103,7 +88,9 @@ class CommitGate:
                 raise  # the request is wrong, not the commit
             found = CommitTrial(State.UNUSABLE, why=str(error))
         self._known[name] = found
-        self._write()
+        every = {name: asdict(one) for name, one in self._known.items()}
+        content = {"question": self._question, "known": every}
+        write_text(self.folder / FILE_NAME, json.dumps(content, indent=2))
         return found
 
     def _built(self, commit: Commit) -> Path:
@@ -157,12 +144,6 @@ class CommitGate:
             raise UsageError(f"{self.folder}: holds another bisection, give another folder with --output")
         return known
 
-    def _write(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        known = {name: asdict(one) for name, one in self._known.items()}
-        with replacing(self.folder / FILE_NAME) as beside:
-            beside.write_text(json.dumps({"question": self._question, "known": known}, indent=2))
-
 
 def judged(
     paths: Sequence[Path], limits: analysis.GateLimits, concerned: Collection[Compared]
@@ -171,7 +152,7 @@ def judged(
     cells, lost = run_gate.judged([load(path) for path in paths], limits)
     if concerned:
         cells = [one for one in cells if (one.experiment, one.cell, gate_output.measure_of(one)) in concerned]
-    state = STATES[analysis.outcome_of(cells)]
+    state = State(analysis.outcome_of(cells))
     if lost and state is not State.WORSE:
         return CommitTrial(State.UNUSABLE, why=f"its runs fail: {lost[0].reason}")
     if len(cells) < len(concerned):

@@ -41,7 +41,11 @@ class Repository:
     def __init__(self, place: Path) -> None:
         if not shutil.which("git"):
             raise HeaplabError("bisect: git is not on this machine")
-        hook = self._of_a_hook()
+        # Under the variables that git sets for a hook, git would act on the hook's repository.
+        told = subprocess.run(
+            ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=False
+        )
+        hook = set(told.stdout.split())
         self.environment = {name: value for name, value in plain_environment().items() if name not in hook}
         self._place = place
         self.common = Path(self.git("rev-parse", "--path-format=absolute", "--git-common-dir"))
@@ -89,14 +93,6 @@ class Repository:
             with contextlib.suppress(UsageError):  # git does not know a tree whose checkout was interrupted
                 self.git("worktree", "remove", "--force", str(tree))
             shutil.rmtree(tree, ignore_errors=True)
-
-    @staticmethod
-    def _of_a_hook() -> set[str]:
-        """The variables that git sets for a hook: under these, git would act on the hook's repository."""
-        done = subprocess.run(
-            ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=False
-        )
-        return set(done.stdout.split())
 
 
 class CommitBuilds:

@@ -53,11 +53,9 @@ class Work:
         return replace(given, words=(str(tree / first), *given.words[1:])) if is_within_tree else given
 
     def arm(self, name: str, tree: Path) -> GivenAllocator | GivenCommand:
-        return (
-            self.command(name, tree)
-            if self.library is None
-            else GivenAllocator(name, str(tree / self.library))
-        )
+        if self.library is None:
+            return self.command(name, tree)
+        return GivenAllocator(name, str(tree / self.library))
 
     def missing(self, tree: Path) -> str:
         """The file that the build of the tree did not make; "" if it is there."""

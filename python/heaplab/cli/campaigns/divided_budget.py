@@ -41,13 +41,6 @@ class ScaledExperiment:
     def name(self) -> str:
         return self.steps[0].name
 
-    @property
-    def is_done(self) -> bool:
-        return self.begun == 0 and self.complete
-
-    def with_forecast(self, tick: Tick) -> Self:
-        return replace(self, least=self.steps[-1].forecast(tick))
-
 
 @dataclass(frozen=True)
 class BudgetTurn:
@@ -60,7 +53,9 @@ class BudgetTurn:
 
 def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
     """The experiments in the order of their turns, with a forecast for those without a result."""
-    known = [one if one.begun is not None else one.with_forecast(tick) for one in ahead]
+    known = [
+        one if one.begun is not None else replace(one, least=one.steps[-1].forecast(tick)) for one in ahead
+    ]
     return sorted(
         known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
     )

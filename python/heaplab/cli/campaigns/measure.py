@@ -5,12 +5,13 @@ from typing import Any, Literal
 
 import click
 
-from heaplab.cli.options import replay_options, server_options
+from heaplab.cli.options import replay_options
 from heaplab.cli.options.arm_options import GIVEN_COMMAND, GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
-from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, SUITE, taking
+from heaplab.cli.options.measuring_options import ARMS, HOW, NO_DEEP_BINDING, SUITE, given_among, taking
 from heaplab.cli.options.option_types import PLACE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
+from heaplab.cli.options.server_options import FIELDS, SERVER_OPTIONS
 from heaplab.cli.screen import exit_status
 from heaplab.errors import UsageError
 
@@ -39,7 +40,7 @@ from heaplab.errors import UsageError
     help="A command to compare with others, two at least: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
 @NO_DEEP_BINDING
-@taking(server_options.SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
+@taking(SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
 @click.pass_obj
 def compare(
     extra: tuple[Path, ...],
@@ -71,7 +72,7 @@ def compare(
     exit_status.refuse_small_address_space()
     from heaplab.cli.campaigns import measuring
 
-    serving, replaying = server_options.given_of(options), replay_options.given_of(options)
+    serving, replaying = given_among(options, FIELDS), given_among(options, replay_options.NAMES)
     asked = ComparisonOptions(**options)
     return measuring.compare(extra, program, suite, source, commands, serving, replaying, asked)
 
@@ -115,7 +116,7 @@ def run(
     exit_status.refuse_small_address_space()
     from heaplab.cli.campaigns import measuring
 
-    replaying = replay_options.given_of(options)
+    replaying = given_among(options, replay_options.NAMES)
     if all_publications:
         from heaplab.cli.campaigns import publications
 

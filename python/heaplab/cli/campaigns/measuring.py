@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from heaplab.campaign import begin_or_resume as campaigns, store
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
@@ -18,7 +19,6 @@ from heaplab.cli.benchmarks.benchmark import (
     benchmark_of_trace,
     request_of,
 )
-from heaplab.cli.campaigns import resume_checks
 from heaplab.cli.campaigns.run_campaign import needed_by, opened_for, run_campaign
 from heaplab.cli.campaigns.shown_commands import shown_commands
 from heaplab.cli.options import replay_options
@@ -27,7 +27,7 @@ from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import refuse_program_beside_suite
 from heaplab.cli.reading.results import tell
 from heaplab.errors import UsageError
-from heaplab.records import Arm, Parameter
+from heaplab.records import Arm, Campaign, Parameter
 
 
 def compare(
@@ -52,9 +52,7 @@ def compare(
             "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
         )
     if options.resume:
-        resume_checks.refuse_more_work(
-            program or commands or suite is not None or source or serving or replaying
-        )
+        refuse_more_work(program or commands or suite is not None or source or serving or replaying)
         return finish(extra, options.resume, options)
     if options.no_deep_binding and not (program or commands):
         raise UsageError(
@@ -95,7 +93,7 @@ def run(
 ) -> int:
     """Run experiments or a trace, or finish what an earlier command began."""
     if options.resume:
-        resume_checks.refuse_more_work(experiments or replaying)
+        refuse_more_work(experiments or replaying)
         return finish(extra, options.resume, options)
     if not experiments:
         raise UsageError("run: name an experiment; `heaplab list experiments` names them all")
@@ -131,7 +129,7 @@ def measure(request: Request, folder: Path, options: ComparisonOptions) -> int:
 def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> int:
     """Resume a campaign that was interrupted or spent its budget; a complete campaign is only reported."""
     results = store.load(place)
-    resume_checks.refuse_changes(results.campaign, options)
+    refuse_changes(results.campaign, options)
     if results.end and results.end.reason != "budget":
         selection.note(f"{results.path}: complete, nothing left to measure")
         return tell(results.path, quiet=options.quiet, as_json=options.as_json)
@@ -140,25 +138,46 @@ def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> 
     return report_on(opened, needed_by(results.campaign), options)
 
 
+def refuse_more_work(given: object) -> None:
+    if given:
+        raise UsageError("--resume goes on with what it finds; give no program, input, suite or experiment")
+
+
+def refuse_changes(campaign: Campaign, options: ComparisonOptions) -> None:
+    """Raise UsageError for an option with another value than at the beginning of the campaign."""
+    begun = {
+        "allocators": ",".join(campaign.allocators),
+        "output": None,
+        "precision": campaign.precision,
+        "seed": campaign.seed,
+        "pin": campaign.pinned,
+        "warm": campaign.warm,
+        "memory_limit": campaign.memory_limit,
+        "time_limit": campaign.time_limit,
+    }
+    given = click.get_current_context().get_parameter_source
+    for name, value in begun.items():
+        if given(name) is ParameterSource.COMMANDLINE and getattr(options, name) != value:
+            raise UsageError(
+                f"--resume goes on as it was begun; --{name.replace('_', '-')} cannot change that"
+            )
+
+
 def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
     """The arms of a recorded campaign by name, as found on this machine now."""
     recorded = results.libraries
-    found = arms_found_again(catalog, results, options)
-    return {
-        name: selection.without_deep_binding(arm) if name in recorded and recorded[name].beside else arm
-        for name, arm in found.items()
-    }
-
-
-def arms_found_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
-    recorded = results.libraries
     if any(arm.command for arm in recorded.values()):
-        return {name: command_arms.again(arm) for name, arm in recorded.items()}
-    if options.factorial:
-        _, arms = selection.arms(catalog, None, options.own, options.factorial)
-        return {arm.allocator: arm for arm in arms}
-    catalog = selection.with_own(catalog, options.own)
-    return {name: selection.arm_of(catalog, name) for name in results.campaign.allocators}
+        found = [command_arms.again(arm) for arm in recorded.values()]
+    elif options.factorial:
+        _, found = selection.arms(catalog, None, options.own, options.factorial)
+    else:
+        catalog = selection.with_own(catalog, options.own)
+        found = [selection.arm_of(catalog, name) for name in results.campaign.allocators]
+    beside = {name for name, arm in recorded.items() if arm.beside}
+    return {
+        arm.allocator: selection.without_deep_binding(arm) if arm.allocator in beside else arm
+        for arm in found
+    }
 
 
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:

@@ -31,7 +31,8 @@ from heaplab.cli.campaigns.run_campaign import TO_GO_ON, bar_of, interrupted, ru
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.reading.results import REPORT_NAME
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.report.page import html_file, report_page, reproduced, reproduction_page, reproduction_pictures
+from heaplab.output import write_text
+from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.report.words import units
 
 PAGE, PICTURES = "reproduction.md", "reproduction"
@@ -56,7 +57,7 @@ def run_all(
     known = [one for one in found if one]
     complete = sum(one.complete for one in known)
     selection.note(f"{complete} of {units.counted(len(names), 'experiment')} complete")
-    ahead = [one for one in known if not one.is_done]
+    ahead = [one for one in known if one.begun != 0 or not one.complete]
     if options.budget:
         measure_within(ahead, options.budget, options)
     else:
@@ -107,7 +108,6 @@ def scaled(
 
 
 def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) -> None:
-    """Measure all experiments to the end."""
     with bar_of(options, None) as bar:
         whole = sum((one.steps[0].forecast(bar.tick) for one in ahead), Forecast())
     if ahead:
@@ -181,4 +181,4 @@ def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
         "`heaplab run --all-publications` wrote this page.",
         PICTURES,
     )
-    html_file.write(folder / PAGE, page)
+    write_text(folder / PAGE, page)

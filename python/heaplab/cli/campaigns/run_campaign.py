@@ -55,12 +55,8 @@ def opened_at(
 
 def is_measured(folder: Path, request: Request) -> bool:
     """Whether the folder holds the complete campaign of this request."""
-    path = folder / store.FILE_NAME
-    if not path.exists():
-        return False
-    found = store.load(path)
-    same = found.campaign.id == campaigns.campaign_of(request).id and campaigns.same_machine(found.host)
-    return same and found.end is not None
+    found = campaigns.earlier(folder / store.FILE_NAME, request)
+    return found is not None and found.end is not None
 
 
 def bar_of(options: HowOptions, budget: float | None) -> ProgressBar:

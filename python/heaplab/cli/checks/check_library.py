@@ -3,6 +3,7 @@
 import datetime
 import fnmatch
 import functools
+import json
 import os
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 import heaplab
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
-from heaplab.check import check_outcomes, check_summary, deviations, junit, parts, run_tests
+from heaplab.check import check_outcomes, check_summary, deviations, parts, run_tests
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import FILE, OUTPUT_FILE
 from heaplab.cli.screen.step_display import StepDisplay
@@ -89,16 +90,17 @@ def check(
     if len(reports) > 1:
         check_summary.put_all(console(), reports)
     if xml:
-        junit.write(reports, xml)
+        check_summary.write_junit(reports, xml)
     if as_json:
-        report = check_outcomes.Report(
-            heaplab=heaplab.__version__,
-            started=began.isoformat(timespec="seconds"),
-            command=sys.argv,
-            host=host.facts(),
-            libraries=reports,
-        )
-        as_json.write_text(report.model_dump_json(indent=2) + "\n")
+        content = {
+            "schema_version": 1,
+            "heaplab": heaplab.__version__,
+            "started": began.isoformat(timespec="seconds"),
+            "command": sys.argv,
+            "host": host.facts(),
+            "libraries": [report.model_dump(mode="json") for report in reports],
+        }
+        as_json.write_text(json.dumps(content, indent=2) + "\n")
     bad = sum(outcome.bad for report in reports for outcome in report.outcomes)
     if bad:
         raise HeaplabError(f"check: {bad} of {sum(len(report.outcomes) for report in reports)} tests failed")

@@ -76,10 +76,8 @@ def program_advice(program: tuple[str, ...]) -> list[str]:
 
 def unsafe_here(catalog: Catalog) -> list[str]:
     """The allocators that are known to fail on this kernel, with the reason."""
-    faults = {
-        name: locate.fault_on_kernel(item, platform.release()) for name, item in catalog.allocators.items()
-    }
-    return [f"{name}: {fault}" for name, fault in faults.items() if fault]
+    every, release = catalog.allocators.items(), platform.release()
+    return [f"{name}: {why}" for name, item in every if (why := locate.fault_on_kernel(item, release))]
 
 
 def host_advice(facts: dict[str, Any]) -> list[str]:

@@ -30,16 +30,16 @@ def merge(plan: Path, output: Path | None, as_json: bool) -> int:
     exit_status.refuse_small_address_space()
     import os
 
-    from heaplab.cluster import merged_json, merged_page, merged_sentences, merging, read_plan
+    from heaplab.cluster import merged_page, merged_sentences, merging, read_plan
     from heaplab.cluster.merged_tables import over_hosts_tables
     from heaplab.console import console, put
-    from heaplab.report.tables.table_text import print_table
+    from heaplab.report.tables.table_parts import print_table
 
     found = merging.merged(read_plan(plan), workers=len(os.sched_getaffinity(0)))
     folder = output or plan / "merged"
     page = folder / merged_page.FILE_NAME
     merged_page.write(found, page)
-    plain = merged_json.as_plain(found)
+    plain = merged_page.as_plain(found)
     (folder / JSON_NAME).write_text(json.dumps(plain) + "\n", encoding="utf-8")
     if as_json:
         click.echo(json.dumps(plain))

@@ -12,15 +12,16 @@ import click
 from pydantic import Field
 
 import heaplab
-from heaplab.catalog import contents as catalogs, spec, toml_file
+from heaplab.catalog import contents as catalogs, toml_file
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of
 from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GivenAllocator
 from heaplab.cli.options.option_types import DURATION
-from heaplab.cluster import bundle as bundles, start_script
+from heaplab.cluster import bundle as bundles
 from heaplab.cluster.plan_folder import (
     BLOCKS_MOST,
+    START_SCRIPT,
     KindOfMachine,
     PlanFile,
     PlannedArm,
@@ -75,9 +76,13 @@ def make_plan(
     wanted = wanted_of(source, options)
     kinds = {name: kind_of(name, about) for name, about in machines_of(machines, wanted).items()}
     shards = shards_of(kinds, wanted)
-    given = [*allocators_wanted(wanted), *own]
+    named = [GIVEN_ALLOCATOR.convert(f"{name}={text}", None, None) for name, text in wanted.arms.items()]
+    given = [*named, *own]
     catalog, arms = selection.arms(catalogs.load(extra), ",".join(wanted.allocators) or None, given, None)
-    benchmark = with_blocks(benchmark_wanted(catalog, arms, wanted), wanted)
+    benchmark = benchmark_wanted(catalog, arms, wanted)
+    if blocks := wanted.blocks_per_shard or wanted.blocks:
+        experiments = [item.with_blocks(blocks) for item in benchmark.experiments]
+        benchmark = replace(benchmark, experiments=experiments)
     more = builds_of(builds, wanted, arms)
     content = PlanFile(
         hash="",
@@ -99,11 +104,10 @@ def make_plan(
         shards=shards,
     )
     plan = write_plan(output, content)
-    start_script.write(plan)
     count = len(plan.shards)
     click.echo(
         f"{count} {'shard' if count == 1 else 'shards'} of plan {plan.hash}, each whole blocks on one node\n"
-        f"carry out one of them, anywhere: {output / start_script.FILE_NAME} 1/{count}\n"
+        f"carry out one of them, anywhere: {output / START_SCRIPT} 1/{count}\n"
         f"put together what came back: heaplab merge {output}"
     )
     return 0
@@ -169,10 +173,6 @@ def kind_of(name: str, about: Mapping[str, str | int]) -> KindOfMachine:
     )
 
 
-def allocators_wanted(wanted: PlanWanted) -> list[GivenAllocator]:
-    return [GIVEN_ALLOCATOR.convert(f"{name}={text}", None, None) for name, text in wanted.arms.items()]
-
-
 def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
     """The arm as the plan describes it, for every node to find."""
     own = next((one for one in given if one.name == arm.allocator), None)
@@ -184,19 +184,6 @@ def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
         environment=own.settings.environment,
         huge_pages=own.settings.huge_pages,
     )
-
-
-def with_blocks(benchmark: Benchmark, wanted: PlanWanted) -> Benchmark:
-    """The benchmark with as many blocks in every comparison as the plan asks for."""
-    blocks = wanted.blocks_per_shard or wanted.blocks
-    if blocks is None:
-        return benchmark
-    experiments = []
-    for item in benchmark.experiments:
-        scale: spec.Scale = getattr(item, benchmark.scale)
-        fixed = scale.model_copy(update={"blocks": blocks, "blocks_most": blocks})
-        experiments.append(item.model_copy(update={benchmark.scale: fixed}))
-    return replace(benchmark, experiments=experiments)
 
 
 def budget_of(wanted: PlanWanted, benchmark: Benchmark) -> float | None:

@@ -10,7 +10,6 @@ from heaplab.analysis.power import block_seconds
 from heaplab.campaign import begin_or_resume as campaigns, plan, store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
-from heaplab.catalog.spec import Experiment
 from heaplab.cli.benchmarks.benchmark import with_note
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.campaigns.run_campaign import TO_GO_ON, opened_for, run_campaign
@@ -41,7 +40,9 @@ def counted(request: Request, folder: Path, options: GateOptions, share: float) 
     opened, needed = opened_for(request, folder / FOLDER, replace(options, output=None), share)
     if run_campaign(opened, needed, options, TO_GO_ON):
         raise click.exceptions.Exit(1)
-    for reason in uncounted(store.load(opened.store.path)):
+    results = store.load(opened.store.path)
+    reasons = (f"{run.experiment}: {run.reason}" for run in results.runs if is_uncounted(results, run))
+    for reason in dict.fromkeys(reasons):
         note(f"not counted under callgrind: {reason}")
     return [opened.store.path]
 
@@ -69,7 +70,7 @@ def offer_of(request: Request, measured: analysis.Analysis) -> Offer | None:
 def counting(request: Request) -> Request:
     changed = replace(
         request,
-        experiments=[with_blocks(item) for item in request.experiments],
+        experiments=[item.with_blocks(BLOCKS) for item in request.experiments],
         libraries=[without_timers(arm) for arm in request.libraries],
         warm=0,
         instructions="callgrind",
@@ -84,18 +85,6 @@ def time_limit_of(request: Request) -> float | None:
     comparisons = plan.comparisons(campaigns.campaign_of(request))
     runs = plan.ROUNDS_AT_LEAST * sum(len(one.candidates) for one in comparisons)
     return max(plan.SHORTEST_LIMIT_S, LONGER * request.budget / max(runs, 1))
-
-
-def with_blocks(experiment: Experiment) -> Experiment:
-    fixed = {"blocks": BLOCKS, "blocks_most": BLOCKS}
-    scales = {name: getattr(experiment, name).model_copy(update=fixed) for name in ("quick", "full")}
-    return experiment.model_copy(update=scales)
-
-
-def uncounted(results: Results) -> list[str]:
-    """The experiments that were not counted, each with its reason, without repetition."""
-    runs = [run for run in results.runs if is_uncounted(results, run)]
-    return list(dict.fromkeys(f"{run.experiment}: {run.reason}" for run in runs))
 
 
 def is_uncounted(results: Results, run: Run) -> bool:

@@ -42,7 +42,6 @@ from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import callgrind
 from heaplab.records import Arm, Run
-from heaplab.report.machine_readable import gate_junit
 from heaplab.report.terminal import gate_output
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
@@ -148,7 +147,6 @@ def compared(
     source: Path | None,
     quiet: bool,
 ) -> tuple[list[Arm], Benchmark]:
-    """The arms and their benchmark."""
     commands = [one for one in given if isinstance(one, GivenCommand)]
     if not commands:
         arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
@@ -217,7 +215,7 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOption
     if options.markdown:
         options.markdown.write_text(gate_output.as_markdown(cells, command), encoding="utf-8")
     if options.junit:
-        gate_junit.write_junit(cells, options.junit)
+        gate_output.write_junit(cells, options.junit)
     if options.bencher:
         options.bencher.write_text(json.dumps(gate_output.as_bencher(cells), indent=2))
     if options.as_json:

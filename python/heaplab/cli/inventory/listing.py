@@ -13,34 +13,6 @@ from heaplab.catalog.contents import Catalog
 from heaplab.console import Column, console, put_table
 from heaplab.errors import HeaplabError
 
-KINDS = ["allocators", "workloads", "experiments", "suites", "claims"]
-
-
-@click.command("list")
-@click.argument("kind", type=click.Choice(KINDS))
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-@click.pass_obj
-def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
-    """Name the allocators, workloads, experiments, suites or claims there are.
-
-    \b
-    Example:
-      heaplab list allocators
-    """
-    catalog = catalogs.load(extra)
-    rows = {
-        "allocators": allocator_rows,
-        "workloads": workload_rows,
-        "experiments": experiment_rows,
-        "suites": suite_rows,
-        "claims": claim_rows,
-    }[kind](catalog)
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-        return
-    put_table(console(), columns_of(rows))
-
-
 PROSE = {"title", "summary", "source", "experiments", "publication", "claim"}
 
 
@@ -57,7 +29,7 @@ def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
     for name in catalog.allocator_names():
         allocator, variant = catalog.allocator(name)
         try:
-            here = locate.version_here(catalog, name) or "here"
+            here = locate.found_here(catalog, name).version or "here"
         except HeaplabError as error:
             here = "-" if isinstance(error, locate.NotHereError) else f"unusable: {error}"
         summary = variant.title if variant else allocator.summary
@@ -103,3 +75,30 @@ def claim_rows(catalog: Catalog) -> list[dict[str, Any]]:
         for item in catalog.experiments.values()
         for expectation in item.expectations
     ]
+
+
+KINDS = {
+    "allocators": allocator_rows,
+    "workloads": workload_rows,
+    "experiments": experiment_rows,
+    "suites": suite_rows,
+    "claims": claim_rows,
+}
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_obj
+def list_(extra: tuple[Path, ...], kind: str, as_json: bool) -> None:
+    """Name the allocators, workloads, experiments, suites or claims there are.
+
+    \b
+    Example:
+      heaplab list allocators
+    """
+    rows = KINDS[kind](catalogs.load(extra))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        put_table(console(), columns_of(rows))

@@ -25,7 +25,7 @@ def path(extra: tuple[Path, ...], name: str) -> None:
     catalog = catalogs.load(extra)
     if name not in catalog.allocator_names():
         raise UsageError(f"path: no program, library or allocator {name!r}")
-    library = locate.file_here(catalog, name)
+    library = locate.found_here(catalog, name).path
     if library is None:
         raise UsageError(f"path: {name} is the C library's own malloc, there is nothing to preload")
-    click.echo(loadable(str(library)))
+    click.echo(loadable(str(library.resolve())))

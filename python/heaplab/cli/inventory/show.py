@@ -3,7 +3,7 @@
 import json
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -38,37 +38,24 @@ def show_(extra: tuple[Path, ...], name: str, as_json: bool) -> None:
     if not found:
         raise UsageError(f"show: the catalog has no {name!r}; `heaplab list KIND` names what there is")
     if as_json:
-        click.echo(json.dumps({kind: thing.model_dump(mode="json") for kind, thing in found}, indent=2))
+        click.echo(json.dumps({kind: thing.model_dump(mode="json") for kind, thing, _ in found}, indent=2))
         return
     width = min(WIDTH_MOST, shutil.get_terminal_size((WIDTH_MOST, 24)).columns)
-    pages = [[(kind, f"{name}: {thing.title}"), *rows_of(catalog, name, thing)] for kind, thing in found]
+    pages = [[(kind, f"{name}: {thing.title}"), *rows] for kind, thing, rows in found]
     click.echo("\n\n".join("\n".join(laid_out(page, width)) for page in pages))
 
 
-def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown]]:
-    """Everything in the catalog with this name, each with its kind."""
+def things(catalog: Catalog, name: str) -> Iterator[tuple[str, Shown, Iterator[Row]]]:
+    """Everything in the catalog with this name, each with its kind and its rows."""
     if name in catalog.allocator_names():
-        yield "allocator", catalog.allocator(name)[0]
-    tables: dict[str, Mapping[str, Shown]] = {
-        "workload": catalog.workloads,
-        "experiment": catalog.experiments,
-        "suite": catalog.suites,
-    }
-    for kind, table in tables.items():
-        if name in table:
-            yield kind, table[name]
-
-
-def rows_of(catalog: Catalog, name: str, thing: Shown) -> Iterator[Row]:
-    match thing:
-        case allocator_spec.Allocator():
-            return allocator_rows(catalog, name, thing)
-        case spec.Workload():
-            return workload_rows(catalog, thing)
-        case spec.Experiment():
-            return experiment_rows(thing)
-        case spec.Suite():
-            return suite_rows(catalog, thing)
+        allocator, _ = catalog.allocator(name)
+        yield "allocator", allocator, allocator_rows(catalog, name, allocator)
+    if work := catalog.workloads.get(name):
+        yield "workload", work, workload_rows(catalog, work)
+    if experiment := catalog.experiments.get(name):
+        yield "experiment", experiment, experiment_rows(experiment)
+    if suite := catalog.suites.get(name):
+        yield "suite", suite, suite_rows(catalog, suite)
 
 
 def allocator_rows(catalog: Catalog, name: str, thing: allocator_spec.Allocator) -> Iterator[Row]:

@@ -2,10 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -15,6 +16,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 HUGE_PAGES = "thp"
 FACTORS_MOST = 3  # settings of a factorial: four would make 16 arms
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -67,48 +69,36 @@ def is_path(base: str) -> bool:
 GivenFactorial = tuple[GivenAllocator, ...]
 
 
-class AllocatorType(click.ParamType[GivenAllocator, str]):
-    """NAME=LIBRARY or NAME='ALLOCATOR [SETTING=VALUE]...'."""
+@dataclass(frozen=True)
+class ArmText(click.ParamType[Given, str]):
+    """A text that `read` understands, or refuses by a ValueError of one line."""
 
-    name = "name=allocator"
+    name: str
+    read: Callable[[str], Given]
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> GivenAllocator:
-        name, _, rest = value.partition("=")
-        if not NAME.fullmatch(name) or not rest:
-            self.fail(f"{value!r} is not NAME=LIBRARY, such as mine=./libmine.so", param, ctx)
-        if is_path(rest) and Path(rest).exists():  # its name may hold spaces
-            return GivenAllocator(name, rest)
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Given:
         try:
-            return allocator_of(name, words_of(rest))
+            return self.read(value)
         except ValueError as error:
             self.fail(f"{value!r}: {error}", param, ctx)
 
 
-class CommandType(click.ParamType[GivenCommand, str]):
-    """NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'."""
-
-    name = "name=command"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> GivenCommand:
-        name, _, rest = value.partition("=")
-        if not NAME.fullmatch(name) or not rest.strip():
-            self.fail(f"{value!r} is not NAME=COMMAND, such as new='./server-new --port 0'", param, ctx)
-        try:
-            return command_of(name, words_of(rest))
-        except ValueError as error:
-            self.fail(f"{value!r}: {error}", param, ctx)
+def given_allocator(text: str) -> GivenAllocator:
+    """The arm NAME=LIBRARY or NAME='ALLOCATOR [SETTING=VALUE]...'. Raises ValueError."""
+    name, _, rest = text.partition("=")
+    if not NAME.fullmatch(name) or not rest:
+        raise ValueError("it is not NAME=LIBRARY, such as mine=./libmine.so")
+    if is_path(rest) and Path(rest).exists():  # its name may hold spaces
+        return GivenAllocator(name, rest)
+    return allocator_of(name, words_of(rest))
 
 
-class FactorialType(click.ParamType[GivenFactorial, str]):
-    """'ALLOCATOR SETTING=LOW|HIGH ...'."""
-
-    name = "factorial"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> GivenFactorial:
-        try:
-            return factorial_of(words_of(value))
-        except ValueError as error:
-            self.fail(f"{value!r}: {error}", param, ctx)
+def given_command(text: str) -> GivenCommand:
+    """The arm NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'. Raises ValueError."""
+    name, _, rest = text.partition("=")
+    if not NAME.fullmatch(name) or not rest.strip():
+        raise ValueError("it is not NAME=COMMAND, such as new='./server-new --port 0'")
+    return command_of(name, words_of(rest))
 
 
 def words_of(text: str) -> list[str]:
@@ -171,6 +161,6 @@ def factorial_of(words: list[str]) -> GivenFactorial:
     return tuple(arms)
 
 
-GIVEN_ALLOCATOR = AllocatorType()
-GIVEN_FACTORIAL = FactorialType()
-GIVEN_COMMAND = CommandType()
+GIVEN_ALLOCATOR = ArmText("name=allocator", given_allocator)
+GIVEN_FACTORIAL = ArmText("factorial", lambda text: factorial_of(words_of(text)))
+GIVEN_COMMAND = ArmText("name=command", given_command)

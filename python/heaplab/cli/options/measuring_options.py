@@ -1,6 +1,6 @@
 """The options that commands which measure share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -108,6 +108,12 @@ def taking(*groups: Options) -> Callable[[Command], Command]:
         return command
 
     return decorated
+
+
+def given_among(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Remove the named options from `options`; return those that the user gave."""
+    found = {name: options.pop(name) for name in names}
+    return {name: value for name, value in found.items() if value not in (None, ())}
 
 
 def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:

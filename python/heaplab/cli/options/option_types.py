@@ -52,8 +52,6 @@ class Durations(click.ParamType[list[float], str | list[float]]):
 
 
 class DurationOrAuto(click.ParamType[float | str, str | float]):
-    """A duration, or AUTO."""
-
     name = "duration|auto"
 
     def convert(

@@ -1,19 +1,13 @@
 """The options of `heaplab compare` and `heaplab run` that say how a trace is replayed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from heaplab.cli.options.measuring_options import Options
 from heaplab.errors import UsageError
 
-if TYPE_CHECKING:
-    from heaplab.records import Parameter
-
-PACE, FILL = "pace", "fill"
+NAMES = PACE, FILL = "pace", "fill"
 RECORDED = "recorded"  # a value of --pace
 
 REPLAY_OPTIONS: Options = [
@@ -31,13 +25,7 @@ REPLAY_OPTIONS: Options = [
 ]
 
 
-def given_of(options: dict[str, Any]) -> dict[str, Parameter]:
-    """Remove the options of a replay from `options`; return those that the user gave."""
-    found = {name: options.pop(name) for name in (PACE, FILL)}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def refuse_without_trace(given: Mapping[str, Parameter]) -> None:
+def refuse_without_trace(given: Mapping[str, object]) -> None:
     """Raise UsageError for options of a replay where no trace is replayed."""
     if given:
         name = next(iter(given))

@@ -1,7 +1,5 @@
 """The options of `heaplab compare` that make PROGRAM a server, or change how a suite's servers are driven."""
 
-from typing import Any
-
 import click
 
 from heaplab.catalog.load_generators import READERS
@@ -34,6 +32,7 @@ SERVER_OPTIONS: Options = [
     click.option("--bursts", type=click.IntRange(1, 1000), help="How often --load is run.  [default: 1]"),
     click.option("--stop", metavar="SIGNAL|CMD", help="What ends a server.  [default: SIGTERM]"),
 ]
+# The fields of a server in the catalog, by option.
 FIELDS = {
     "ready": "ready",
     "ready_within": "ready_within_s",
@@ -43,9 +42,3 @@ FIELDS = {
     "bursts": "bursts",
     "stop": "stop",
 }
-
-
-def given_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of a server from `options`; return those that the user gave."""
-    found = {name: options.pop(name) for name in FIELDS}
-    return {name: value for name, value in found.items() if value not in (None, ())}

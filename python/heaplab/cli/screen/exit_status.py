@@ -29,29 +29,17 @@ def status_of(command: Callable[[], int | None]) -> int:
         return status
     except OSError as error:
         return lost(error)
-    except (
-        click.ClickException,
-        HeaplabError,
-        click.Abort,
-        KeyboardInterrupt,
-        MemoryError,
-        ImportError,
-    ) as error:
-        return complain(*described(error))
-
-
-def described(error: BaseException) -> tuple[str, int]:
-    """The line about an error, and the exit status."""
-    match error:
-        case click.ClickException():
-            return error.format_message(), WRONG_USAGE
-        case HeaplabError():
-            return str(error), error.exit_status
-        case MemoryError():
-            return f"out of memory{limited()}", FAILED
-        case ImportError():
-            return f"cannot be loaded{limited()}: {error}", FAILED
-    return "interrupted", FAILED
+    except click.ClickException as error:
+        said, status = error.format_message(), WRONG_USAGE
+    except HeaplabError as error:
+        said, status = str(error), error.exit_status
+    except MemoryError:
+        said, status = f"out of memory{limited()}", FAILED
+    except ImportError as error:
+        said, status = f"cannot be loaded{limited()}: {error}", FAILED
+    except (click.Abort, KeyboardInterrupt):
+        said, status = "interrupted", FAILED
+    return complain(said, status)
 
 
 def prepare_streams() -> None:

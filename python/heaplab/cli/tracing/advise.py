@@ -15,11 +15,11 @@ from heaplab.cli.options.measuring_options import OWN_ALLOCATOR
 from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.tracing import fresh_trace, record, trace_summary
+from heaplab.cli.tracing import record, trace_summary
 from heaplab.cli.tracing.trace import PAGE, PROCESS, summary_and_process
 from heaplab.console import console
 from heaplab.errors import UsageError
-from heaplab.holders import advice_json, advice_page, advice_terminal, perfetto, ways_tried, what_if
+from heaplab.holders import advice_json, advice_page, holding_tables, ways_tried, what_if
 from heaplab.holders.answer import Evidence, judge
 from heaplab.holders.replaying import Recording, Treatment
 from heaplab.records import Arm
@@ -97,7 +97,7 @@ def advise(
     if given:
         summary_and_process(given, process)  # refuses a bad trace before allocators are looked for
     _, treated = arms(catalogs.load(extra), allocators, own, None)
-    trace = given or fresh_trace.recorded(program, extra)
+    trace = given or record.with_stacks(program, extra)
     summary, number = summary_and_process(trace, process)
     warnings = trace_summary.warnings(summary)
     for line in warnings:
@@ -112,7 +112,7 @@ def advise(
     evidence = replace(evidence, other_ways=ways)
     verdict = judge(evidence)
     if output and output.name.endswith(PERFETTO):
-        perfetto.write(evidence, verdict, output)
+        advice_json.write_perfetto(evidence, verdict, output)
     elif output:
         advice_page.write_html(evidence, verdict, warnings, output)
     if output:
@@ -120,7 +120,7 @@ def advise(
     if as_json:
         click.echo(advice_json.text_of(evidence, verdict))
     else:
-        advice_terminal.print_advice(evidence, verdict, console())
+        holding_tables.print_advice(evidence, verdict, console())
 
 
 def evidence_of(

@@ -16,11 +16,12 @@ from heaplab.cli.benchmarks.selection import BASELINE, arm_of, note
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.screen.step_display import StepDisplay
-from heaplab.cli.tracing import fresh_trace, record, trace_summary
+from heaplab.cli.tracing import record, trace_summary
 from heaplab.cli.tracing.trace import PROCESS, summary_and_process
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.holders.replaying import Recording
+from heaplab.output import write_text
 from heaplab.traces.profile import Profile, of_process
 
 OVER = 3  # exit status
@@ -99,7 +100,7 @@ class Recorder:
 
     def profile(self) -> Profile:
         """Record the program; return its profile. Raises HeaplabError if the program fails."""
-        status = fresh_trace.record_in(self.trace, self._program, self._extra, lambda _opened: None)
+        status = record.with_stacks_in(self.trace, self._program, self._extra, lambda _opened: None)
         if status != 0:
             raise HeaplabError(f"{self._program[0]}: exit status {status}, so that nothing was judged")
         summary, number = summary_and_process(self.trace, self._process)
@@ -121,7 +122,7 @@ class Recorder:
 def write(file: Path, program: str, recorded: Recorder, runs: int, tolerance: Tolerance) -> None:
     spendings = [spending_of(recorded.profile()) for _ in range(runs)]
     made = budget_file.made_of(program, spendings, tolerance)
-    budget_file.write(file, made)
+    write_text(file, budget_file.text_of(made, file.name))
     note(f"written: {file}, with {len(made.sites)} call sites")
 
 

@@ -115,6 +115,23 @@ def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Call
     )
 
 
+def with_stacks(program: tuple[str, ...], extra: tuple[Path, ...]) -> Path:
+    """Record the program in PROGRAM.trace, as a command does that needs call stacks for its own purposes."""
+    trace = default_trace(program)
+    status = with_stacks_in(trace, program, extra, lambda opened: tell(trace, opened))
+    if status != 0:
+        note(f"{program[0]}: exit status {status}")
+    return trace
+
+
+def with_stacks_in(
+    trace: Path, program: tuple[str, ...], extra: tuple[Path, ...], finished: Callable[[bool], None]
+) -> int:
+    """Record the program over the C library's malloc; return its exit status."""
+    wanted = recording.Wanted(trace, library_of(extra, BASELINE), stacks=True)
+    return carry_out(program, wanted, finished)
+
+
 def tell(trace: Path, opened: bool) -> None:
     if not opened:
         note(f"{trace}: nothing was recorded: SIGUSR1 did not come")

@@ -11,6 +11,7 @@ from heaplab.cli.tracing import trace_summary
 from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put
 from heaplab.errors import UsageError
+from heaplab.output import write_text
 from heaplab.report.words.units import counted
 from heaplab.trace_report import trace_changes, trace_page, trace_terminal
 from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, tool
@@ -99,19 +100,18 @@ def trace(
     suffix = suffix_of(output) if output else ""
     if trace_file.is_dir():
         trace_file = finished(trace_file)
-    found = tool.summary(trace_file)
-    if not found["processes"]:
-        raise UsageError(f"{trace_file}: holds no process")
+    found, number = summary_and_process(trace_file, process)
     warnings = trace_summary.warnings(found)
     for line in warnings:
         note(f"{trace_file}: {line}")
     if output and suffix == PARQUET:
         columns.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
     else:
-        number = chosen(trace_file, found, process)
         if not output:
             show(found)
-        profile = profile_of(trace_file, found, number)
+        profile = of_process(trace_file, found, number, ProgressNote("reading events"))
+        if unnamed := profile.without_names:
+            note(f"{trace_file}: {unnamed}")
         if not output:
             show_process(profile, number, found)
             return
@@ -145,41 +145,26 @@ def suffix_of(output: Path) -> str:
     raise UsageError(f"{output}: its suffix is none of {', '.join((*known, TRACE))}")
 
 
-def profile_of(trace_file: Path, summary: dict[str, Any], number: int) -> Profile:
-    """Read the events of a process, and note where names of call sites are missing."""
-    profile = of_process(trace_file, summary, number, ProgressNote("reading events"))
-    if unnamed := profile.without_names:
-        note(f"{trace_file}: {unnamed}")
-    return profile
-
-
 def write(profile: Profile, warnings: list[str], suffix: str, weight: str, output: Path) -> None:
     if suffix == PAGE:
         trace_page.write_html(profile, warnings, output)
     elif suffix == DHAT:
-        dhat.write_dhat(profile, output)
+        write_text(output, dhat.as_dhat(profile))
     elif suffix == FOLDED:
-        folded.write_folded(profile, weight, output)
+        write_text(output, folded.as_folded(profile, weight))
     else:
         pprof.write_pprof(profile, output)
 
 
 def summary_and_process(trace_file: Path, process: int | None) -> tuple[dict[str, Any], int]:
-    """The summary of a trace, and the number of the process to look at. Raises UsageError."""
+    """The summary of a trace, and the process that the user names, or else the one with the most events."""
     summary = tool.summary(trace_file)
     if not summary["processes"]:
         raise UsageError(f"{trace_file}: holds no process")
-    return summary, chosen(trace_file, summary, process)
-
-
-def chosen(trace_file: Path, summary: dict[str, Any], process: int | None) -> int:
-    """The process that the user names, or else the one with the most events."""
-    if process is None:
-        return busiest(summary)
-    if process >= len(summary["processes"]):
-        last = len(summary["processes"]) - 1
+    last = len(summary["processes"]) - 1
+    if process is not None and process > last:
         raise UsageError(f"--process {process}: {trace_file} has processes 0 to {last}")
-    return process
+    return summary, busiest(summary) if process is None else process
 
 
 def show(summary: dict[str, Any]) -> None:

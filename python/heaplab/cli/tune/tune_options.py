@@ -5,17 +5,17 @@ from typing import Any
 
 import click
 
-from heaplab.cli.options import server_options
 from heaplab.cli.options.given_options import HowOptions
-from heaplab.cli.options.measuring_options import HOW, INPUT, taking
+from heaplab.cli.options.measuring_options import HOW, INPUT, given_among, taking
 from heaplab.cli.options.program_command import ProgramCommand
+from heaplab.cli.options.server_options import FIELDS, SERVER_OPTIONS
 
 
 @click.command(cls=ProgramCommand)
 @click.argument("name")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 @INPUT
-@taking(server_options.SERVER_OPTIONS, HOW)
+@taking(SERVER_OPTIONS, HOW)
 @click.pass_context
 def tune(
     context: click.Context, /, name: str, program: tuple[str, ...], source: Path | None, **options: Any
@@ -33,5 +33,5 @@ def tune(
     """
     from heaplab.cli.tune import tuning
 
-    serving = server_options.given_of(options)
+    serving = given_among(options, FIELDS)
     return tuning.tune(context, name, program, source, serving, HowOptions(**options))

@@ -2,26 +2,96 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from heaplab.campaign.begin_or_resume import Request
+from heaplab import analysis
 from heaplab.catalog import contents as catalogs
+from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
-from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of, request_of, with_note
+from heaplab.cli.benchmarks.benchmark import benchmark_of, request_of, with_note
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import tell
-from heaplab.cli.tune.tuning_arms import Trial, trials_of
-from heaplab.cli.tune.tuning_choice import TuningChoice
-from heaplab.cli.tune.tuning_rounds import CONFIRMING, Tuner, is_complete
-from heaplab.errors import UsageError
-from heaplab.report.terminal.tuned import plain_tuned
+from heaplab.cli.tune.tuning_arms import Trial, combinations, trials_of
+from heaplab.cli.tune.tuning_rounds import (
+    COMBINING,
+    CONFIRMING,
+    SCREENING,
+    Tuner,
+    TuningRound,
+    is_complete,
+    without_any_figure,
+)
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.records import Arm
+from heaplab.report.terminal.tuned import Tuned, plain_tuned
 
 TIMES_A_COMPARISON = 2  # the default budget: a confirmation has half of it
+
+
+@dataclass
+class TuningChoice:
+    """Chooses the settings that are worth a confirmation, in two rounds. Their figures are not results."""
+
+    catalog: Catalog
+    baseline: Arm
+    trials: list[Trial]
+    tuner: Tuner
+    void: dict[str, str] = field(default_factory=dict)  # why a trial gave no figure
+
+    def chosen(self) -> list[Trial] | None:
+        """The trials worth a confirmation, the most promising first; None if a round is interrupted.
+
+        The second round has at most as many arms as the first, so that the same part of the budget suffices.
+        """
+        first = self._measured(SCREENING, self.trials)
+        if first is None:
+            return None
+        together = combinations(analysis.improvements(first), self.trials)
+        if not together:
+            return among(self.trials, analysis.promising(first, len(analysis.rankings(first))))
+        room = len(first.allocators) - 1 - len(together)
+        finalists = [*together, *among(self.trials, analysis.promising(first, max(room, 1)))]
+        second = self._measured(COMBINING, finalists)
+        if second is None:
+            return None
+        return among(finalists, analysis.promising(second, len(analysis.rankings(second))))
+
+    def _measured(self, stage: TuningRound, trials: Sequence[Trial]) -> analysis.Analysis | None:
+        """Measure the baseline and the trials that are not void; None if the round is interrupted."""
+        arms = self.arms_of(trials)
+        if not arms:
+            reasons = "; ".join(dict.fromkeys(self.void.values()))
+            name = self.baseline.allocator
+            raise HeaplabError(f"tune: no setting of {name} is in effect here: {reasons}")
+        measured = self.tuner.measured(stage, [self.baseline, *arms])
+        self.void |= without_any_figure(measured) if measured else {}
+        return measured
+
+    def arms_of(self, trials: Sequence[Trial]) -> list[Arm]:
+        """The arms of the trials that are not void. A note names a void arm the first time."""
+        given = [trial.given(self.baseline.allocator) for trial in trials]
+        catalog = selection.with_own(self.catalog, given)
+        found = [selection.arm_of(catalog, one.name) for one in given]
+        for arm in found:
+            if arm.void and arm.allocator not in self.void:
+                selection.note(f"{arm.allocator} is void: {arm.void}")
+                self.void[arm.allocator] = arm.void
+        return [arm for arm in found if not arm.void]
+
+    @property
+    def tuned(self) -> Tuned:
+        tried = {trial.name: " ".join(trial.words) for trial in self.trials}
+        return Tuned(self.baseline.allocator, tried, self.void)
+
+
+def among(trials: Sequence[Trial], names: Sequence[str]) -> list[Trial]:
+    by_name = {trial.name: trial for trial in trials}
+    return [by_name[name] for name in names]
 
 
 def tune(
@@ -42,29 +112,20 @@ def tune(
     baseline = selection.arm_of(catalog, name)
     benchmark = benchmark_of(catalog, [baseline], program, None, source, options.quiet, serving)
     folder = options.output or benchmark.folder / "tune"
-    tuner = Tuner(requested(benchmark, options), folder, options, afresh=is_complete(folder))
+    assert benchmark.budget
+    request = request_of(replace(benchmark, budget=TIMES_A_COMPARISON * benchmark.budget), [], options)
+    tuner = Tuner(request, folder, options, afresh=is_complete(folder))
     choice = TuningChoice(catalog, baseline, trials, tuner)
     chosen = choice.chosen()
     if chosen is None:
         return 1
-    if not chosen:
-        return tell_of_none(choice, options)
-    return confirm(choice, chosen, comparison(context, name, chosen, program), options)
-
-
-def requested(benchmark: Benchmark, options: HowOptions) -> Request:
-    """The request of a confirmation, still without arms."""
-    assert benchmark.budget
-    return request_of(replace(benchmark, budget=TIMES_A_COMPARISON * benchmark.budget), [], options)
-
-
-def tell_of_none(choice: TuningChoice, options: HowOptions) -> int:
-    name = choice.baseline.allocator
+    if chosen:
+        return confirm(choice, chosen, comparison(context, name, chosen, program), options)
     if options.as_json:
         click.echo(json.dumps({"tune": plain_tuned(choice.tuned, None)}))
     else:
         click.echo(
-            f"Stay with {name} as it is: none of its {len(choice.trials)} settings came out better by time "
+            f"Stay with {name} as it is: none of its {len(trials)} settings came out better by time "
             "or by memory, so there was nothing to confirm."
         )
     return 0

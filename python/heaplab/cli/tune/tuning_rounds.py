@@ -57,7 +57,11 @@ class Tuner:
             if run_campaign(opened, needed, self.options, TO_GO_ON):
                 return None
         measured = analysis.Analysis(load(place))
-        refuse_without_baseline(measured)
+        runs = [run for run in measured.results.runs if run.allocator == measured.baseline]
+        if not any(run.status is Status.OK for run in runs):
+            why = runs[0].reason if runs else "it was not run"
+            at = measured.results.path
+            raise HeaplabError(f"{at}: no run under {measured.baseline} gave a figure: {why}")
         return measured
 
     def request_of(self, stage: TuningRound, arms: Sequence[Arm]) -> Request:
@@ -78,13 +82,6 @@ def is_complete(folder: Path) -> bool:
         return False
     first, last = map(store.load, paths)
     return last.end is not None and last.campaign.started >= first.campaign.started
-
-
-def refuse_without_baseline(measured: analysis.Analysis) -> None:
-    runs = [run for run in measured.results.runs if run.allocator == measured.baseline]
-    if not any(run.status is Status.OK for run in runs):
-        why = runs[0].reason if runs else "it was not run"
-        raise HeaplabError(f"{measured.results.path}: no run under {measured.baseline} gave a figure: {why}")
 
 
 def without_any_figure(measured: analysis.Analysis) -> dict[str, str]:

@@ -64,7 +64,6 @@ jobs:
 
 
 def text(plan: Plan) -> str:
-    """The workflow, in YAML."""
     if len(plan.shards) > JOBS_MOST:
         raise UsageError(
             f"github: {len(plan.shards)} shards are outside 1 to {JOBS_MOST}, the jobs of a matrix; "

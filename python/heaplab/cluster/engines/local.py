@@ -38,7 +38,6 @@ def host_of(plan: Plan) -> worker.WorkingHost:
 
 
 def shell(command: str) -> bytes:
-    """The output of a shell command."""
     done = answer(["sh", "-c", command], engine=NAME, package="Debian")
     if done.returncode:
         raise HeaplabError(f"{NAME}: {said(done.stderr)}")

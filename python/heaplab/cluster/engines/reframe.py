@@ -40,7 +40,6 @@ class heaplab_shards(rfm.RunOnlyRegressionTest):
 
 
 def text(plan: Plan) -> str:
-    """The Python file of the test."""
     worker.put_script(plan)
     shards: dict[str, list[int]] = {}
     for shard in plan.shards:

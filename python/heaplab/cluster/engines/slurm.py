@@ -7,11 +7,11 @@ job: `squeue` by that name tells what is waiting or running, results files tell 
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
-from heaplab.cluster.plan_folder import FILE_NAME, HASH_SHOWN, Plan
+from heaplab.cluster.plan_folder import FILE_NAME, HASH_SHOWN, START_SCRIPT, Plan
 from heaplab.errors import UsageError
 from heaplab.report.words import units
 
@@ -25,7 +25,10 @@ SHOWN = "%K|%T|%N|%r"  # element of the array, state, nodes, reason for waiting
 class Slurm:
     def submit(self, plan: Plan, shards: Sequence[int], submission: Submission) -> str:
         refuse_long_array(max(shards))
-        kinds = dict(by_kind(plan, shards))
+        kinds: dict[str, list[int]] = {}  # each becomes an array job
+        for shard in plan.shards:
+            if shard.index in shards:
+                kinds.setdefault(shard.machine, []).append(shard.index)
         for kind in kinds:
             refuse_unshared(plan, [*options_of(plan, kind), *submission.options])
         folder = engine_folder(plan)
@@ -68,14 +71,6 @@ def job_name(plan: Plan) -> str:
     return f"heaplab-{plan.hash[:HASH_SHOWN]}-{place[:HASH_SHOWN]}"
 
 
-def by_kind(plan: Plan, shards: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-    """The shards of each kind of machine. They become an array job for each kind."""
-    for kind in plan.machines:
-        part = [shard.index for shard in plan.shards if shard.index in set(shards) and shard.machine == kind]
-        if part:
-            yield kind, part
-
-
 def options_of(plan: Plan, kind: str) -> list[str]:
     known = plan.machines[kind].options
     return [f"--{name}={known[name]}" for name in OF_A_MACHINE if name in known]
@@ -89,7 +84,7 @@ def submit_array(plan: Plan, kind: str, shards: Sequence[int], submission: Submi
     results file ends.
     """
     folder = engine_folder(plan)
-    run_shard = shlex.quote(str(folder.parent / "run-shard"))
+    run_shard = shlex.quote(str(folder.parent / START_SCRIPT))
     printed = slurm(
         "sbatch",
         "--parsable",

@@ -35,8 +35,6 @@ Given = TypeVar("Given")
 
 
 class HostPart(BaseModel):
-    """The part of a plan that a host carries out."""
-
     folder: str  # of the plan on the host
     copied: bool
     shards: list[int] = []
@@ -49,7 +47,20 @@ class HostList(BaseModel):
     hosts: dict[str, HostPart] = {}
 
     def caller(self, name: str) -> copies.Call:
-        return caller(name, self.options)
+        """A function that runs a command on the host in sh, whatever shell its user has."""
+
+        def call(command: str, source: Path | None = None) -> bytes:
+            words = ["ssh", *OPTIONS, *self.options, "--", name, f"sh -c {shlex.quote(command)}"]
+            done = answer(words, engine="ssh", package="OpenSSH's client", source=source, seconds=COPY_S)
+            if done.returncode == FAILED:
+                reason = said(done.stderr).split("; ")[-1].rstrip(".")
+                advice = next((f"; {advice}" for failure, advice in ADVICE.items() if failure in reason), "")
+                raise UsageError(f"ssh: {name}: {reason}{advice}")
+            if done.returncode:
+                raise HeaplabError(f"ssh: {name}: {said(done.stderr) or f'exit status {done.returncode}'}")
+            return done.stdout
+
+        return call
 
 
 class Ssh:
@@ -95,10 +106,7 @@ class Ssh:
         copied = [name for name, part in record.hosts.items() if part.copied]
         if not copied:
             return f"hosts share the folder: results are in {plan.results}"
-        came = each(
-            copied,
-            lambda name: copies.fetch(plan, record.hosts[name].folder, record.caller(name)),
-        )
+        came = each(copied, lambda one: copies.fetch(plan, record.hosts[one].folder, record.caller(one)))
         return f"fetched {sum(came.values())} results files from {len(copied)} hosts"
 
     def cancel(self, plan: Plan) -> str:
@@ -141,11 +149,9 @@ def named_hosts(text: str) -> list[str]:
 
 def each(names: Iterable[str], do: Callable[[str], Given]) -> dict[str, Given]:
     """Do something for all hosts at the same time; raise the first error after all are done."""
-    names = list(names)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return dict(
-            zip(names, [future.result() for future in [pool.submit(do, name) for name in names]], strict=True)
-        )
+        futures = {name: pool.submit(do, name) for name in names}
+        return {name: future.result() for name, future in futures.items()}
 
 
 def looked_at(plan: Plan, name: str, record: HostList, copy_to: str) -> HostPart:
@@ -163,13 +169,10 @@ def looked_at(plan: Plan, name: str, record: HostList, copy_to: str) -> HostPart
             raise UsageError(f"ssh: {name}: {copy_to} is no folder there that can be written to")
         return HostPart(folder=f"{copy_to}/{plan.hash}-{name}", copied=True)
     path = plan.folder.resolve() / FILE_NAME
-    if call(f"sha256sum {shlex.quote(str(path))} 2>&1 || true").split()[0] != digest(path).encode():
+    there = call(f"sha256sum {shlex.quote(str(path))} 2>&1 || true").split()[0]
+    if there.decode() != hashlib.sha256(path.read_bytes()).hexdigest():
         raise UsageError(f"ssh: {name} does not see {path}: share the folder, or copy it: --copy-to DIR")
     return HostPart(folder=str(path.parent), copied=False)
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def held_by(name: str, record: HostList) -> dict[int, str]:
@@ -196,20 +199,3 @@ def assigned(
 
 def host_of(name: str, record: HostList) -> worker.WorkingHost:
     return worker.WorkingHost(name, record.hosts[name].folder, record.caller(name))
-
-
-def caller(name: str, options: Sequence[str]) -> copies.Call:
-    """A function that runs a command on the host in sh, whatever shell its user has."""
-
-    def call(command: str, source: Path | None = None) -> bytes:
-        words = ["ssh", *OPTIONS, *options, "--", name, f"sh -c {shlex.quote(command)}"]
-        done = answer(words, engine="ssh", package="OpenSSH's client", source=source, seconds=COPY_S)
-        if done.returncode == FAILED:
-            reason = said(done.stderr).split("; ")[-1].rstrip(".")
-            advice = next((f"; {advice}" for failure, advice in ADVICE.items() if failure in reason), "")
-            raise UsageError(f"ssh: {name}: {reason}{advice}")
-        if done.returncode:
-            raise HeaplabError(f"ssh: {name}: {said(done.stderr) or f'exit status {done.returncode}'}")
-        return done.stdout
-
-    return call

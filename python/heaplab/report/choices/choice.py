@@ -134,10 +134,9 @@ def differences(studies: list[Study]) -> list[str]:
 
 
 def _differing(study: Study, names: dict[str, str]) -> list[Keyed]:
-    pairs = [
-        (study.pair(cell, plain, other, study.main_metric), study.key(cell))
+    return study.keyed(
+        (study.pair(cell, plain, other, study.main_metric), cell)
         for other, plain in names.items()
         if {other, plain} <= set(study.candidates)
         for cell in study.cells
-    ]
-    return [(pair, key) for pair, key in pairs if pair[0]]
+    )

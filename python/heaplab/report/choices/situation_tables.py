@@ -1,10 +1,11 @@
 """Tables of situations: the best candidate of each, and every family over all of them."""
 
 from heaplab.analysis import MEMORY
-from heaplab.report.choices.situations import Family, Situation, StrategyAnswer
+from heaplab.report.choices.situations import Family, StrategyAnswer
 from heaplab.report.tables.heat_map import DIMENSIONS, span
+from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
-from heaplab.report.words import strategies, units, wording
+from heaplab.report.words import strategies, units
 from heaplab.stats import Verdict, judge
 
 
@@ -14,35 +15,26 @@ def answer_table(answers: list[StrategyAnswer]) -> Table:
     columns = ["best", "not shown to be worse", "time", "peak memory", "worst", *dimensions.values()]
     rows = []
     for answer in answers:
-        study = answer.situation.study
-        metric = study.metric(study.main_metric)
-        rows.append(
-            (
-                answer.situation.name,
-                [
-                    Entry(strategies.title(answer.best), tone="left"),
-                    Entry(", ".join(answer.tied) or units.NOTHING, tone="left"),
-                    Entry(
-                        units.ratio(answer.judged.ratio.estimate),
-                        small=units.bounds(answer.judged.ratio) if answer.best != study.baseline else "",
-                        tone=wording.tone(answer.judged, metric),
-                        symbol=wording.SYMBOLS[answer.judged.verdict],
-                        color=diverging(answer.judged.ratio),
-                        title=wording.verdict_with_reason(answer.judged, metric),
-                    ),
-                    Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
-                    Entry(units.ratio(answer.largest_ratio[1].estimate), small=answer.largest_ratio[0]),
-                    *(dimension(answer.situation, name) for name in dimensions),
-                ],
-            )
-        )
+        study, cells = answer.situation.study, answer.situation.cells
+        spans = [
+            span(study.median(cell, study.baseline, name).estimate for cell in cells) for name in dimensions
+        ]
+        rows.append((answer.situation.name, [*_answer(answer), *spans]))
     caption = "Times and peak memory with page tables relative to the reference, geometric means"
     return Table(caption, columns, rows, "situation")
 
 
-def dimension(where: Situation, metric: str) -> Entry:
-    study = where.study
-    return span(study.median(cell, study.baseline, metric).estimate for cell in where.cells)
+def _answer(answer: StrategyAnswer) -> list[Entry]:
+    study, ratio = answer.situation.study, answer.judged.ratio
+    small = units.bounds(ratio) if answer.best != study.baseline else ""
+    metric, (worst, largest) = study.metric(study.main_metric), answer.largest_ratio
+    return [
+        Entry(strategies.title(answer.best), tone="left"),
+        Entry(", ".join(answer.tied) or units.NOTHING, tone="left"),
+        judged_entry(units.ratio(ratio.estimate), answer.judged, metric, small, diverging(ratio)),
+        Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
+        Entry(units.ratio(largest.estimate), small=worst),
+    ]
 
 
 def family_table(families: list[Family]) -> Table:

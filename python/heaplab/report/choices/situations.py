@@ -24,8 +24,7 @@ class Situation:
 
     def pairs(self, base: str, other: str, metric: str | None = None) -> list[Keyed]:
         chosen = metric or self.study.main_metric
-        pairs = [(self.study.pair(cell, base, other, chosen), self.study.key(cell)) for cell in self.cells]
-        return [(pair, key) for pair, key in pairs if pair[0]]
+        return self.study.keyed((self.study.pair(cell, base, other, chosen), cell) for cell in self.cells)
 
     def ratio(self, name: str, base: str = "", metric: str | None = None) -> Interval:
         """The ratio of a candidate to another one, by default the reference."""

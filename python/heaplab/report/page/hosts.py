@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from heaplab.analysis import Analysis
 from heaplab.report.tables.ratio_entry import ratio_entry
@@ -15,7 +16,7 @@ MACHINE = ("cpu", "cpus", "memory")  # facts that stay the same on one machine
 
 def host_name(analysis: Analysis) -> str:
     """The machine and the hour, short enough for the head of a column."""
-    facts = analysis.results.host.facts if analysis.results.host else {}
+    facts = analysis.results.facts
     cpus = f", {facts['cpus']} CPUs" if facts.get("cpus") else ""
     return (
         f"{facts.get('cpu') or 'unknown machine'}{cpus}, {analysis.campaign.started[:16].replace('T', ' ')}"
@@ -24,30 +25,12 @@ def host_name(analysis: Analysis) -> str:
 
 @dataclass(frozen=True)
 class Advised:
-    """The advice of one campaign."""
-
     number: int  # number of the campaign on the page, from 1
     host: str
     answer: Answer
 
 
-@dataclass(frozen=True)
-class KindBeside:
-    """One kind of workload in all campaigns that measured it."""
-
-    title: str
-    agreement: str
-    advised: list[Advised]
-
-
-@dataclass(frozen=True)
-class Beside:
-    kinds: list[KindBeside]
-    tables: list[Table]
-    warning: str  # a limit of campaigns on one machine; "" if all machines differ
-
-
-def beside(analyses: Sequence[Analysis]) -> Beside | None:
+def beside(analyses: Sequence[Analysis]) -> dict[str, Any] | None:
     """The comparison of several campaigns; None for a single one."""
     if len(analyses) < 2:
         return None
@@ -59,15 +42,15 @@ def beside(analyses: Sequence[Analysis]) -> Beside | None:
             if analysis.summarised(kind) and not analysis.only_within
         ]
         if advised:
-            kinds.append(KindBeside(title, agreement(advised), advised))
-    return Beside(kinds, side_by_side(analyses), warning(analyses))
+            kinds.append({"title": title, "agreement": agreement(advised), "advised": advised})
+    return {"kinds": kinds, "tables": side_by_side(analyses), "warning": warning(analyses)}
 
 
 def warning(analyses: Sequence[Analysis]) -> str:
     """What campaigns on one machine at different times cannot show; "" if there are none."""
     machines: dict[str, list[str]] = {}
     for number, analysis in enumerate(analyses, 1):
-        facts = analysis.results.host.facts if analysis.results.host else {"unknown": number}
+        facts = analysis.results.facts or {"unknown": number}
         same = json.dumps([facts.get(name) for name in (*MACHINE, "unknown")])
         machines.setdefault(same, []).append(str(number))
     twice = [numbers for numbers in machines.values() if len(numbers) > 1]
@@ -114,16 +97,10 @@ def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
         summaries = [{s.allocator: s for s in analysis.summaries(kind)} for analysis in analyses]
         names = list(dict.fromkeys(name for found in summaries for name in found))
         for metric, what in ((wording.TIME, "time"), (wording.MEMORY, "memory")):
-            rows = [
-                (
-                    name,
-                    [
-                        ratio_entry(getattr(found.get(name), what, None), metric, "not measured there")
-                        for found in summaries
-                    ],
-                )
-                for name in names
-            ]
+            rows = []
+            for name in names:
+                judged = [getattr(found.get(name), what, None) for found in summaries]
+                rows.append((name, [ratio_entry(one, metric, "not measured there") for one in judged]))
             if any(entry.text != units.NOTHING for _, entries in rows for entry in entries):
                 caption = f"{metric.title}, {title}: ratio to the baseline of the same campaign"
                 tables.append(Table(caption[0].upper() + caption[1:], columns, rows, "allocator"))

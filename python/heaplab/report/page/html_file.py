@@ -1,13 +1,11 @@
-"""What all pages share: templates, colours, style sheet, and how a page is written to its file."""
+"""What all pages share: templates, colours, style sheet."""
 
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from heaplab.output import replacing
 from heaplab.report.pictures import palette
 from heaplab.report.words import units
 
@@ -27,10 +25,3 @@ def rendered(template: str, shared: dict[str, Any], **given: Any) -> str:
     return environment.get_template(template).render(
         style=Markup(style), variables=palette.variables(), chrome=palette.CHROME, **given
     )
-
-
-def write(path: Path, html: str) -> None:
-    """Raises HeaplabError if the file cannot be written."""
-    with replacing(path) as beside:
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(html, encoding="utf-8")

@@ -16,7 +16,6 @@ from heaplab.report.tables.heat_map import Chart
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units
 from heaplab.report.words.markdown import table as markdown_table
-from heaplab.stats import Interval
 
 PUBLISHED = "as published"
 NO_CELL = "no such cell was measured"
@@ -54,7 +53,9 @@ def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> W
             texts = [_text(chart, found, value) for value in values[row]]
             blank = [""] * (len(entries) - len(texts))
             rows.append((f"{name}, {PUBLISHED}", [Entry(text) for text in texts + blank]))
-    table = replace(measured, rows=rows, notes=[*measured.notes, _source(found)])
+    at = ", ".join(f"{name} {units.parameter(value)}" for name, value in found.at.items())
+    source = f"As published: {found.number}{f', at {at}' if at else ''}."
+    table = replace(measured, rows=rows, notes=[*measured.notes, source])
     if not chart.is_ratio:
         return WithPublished(table)
     panels = [
@@ -102,11 +103,6 @@ def _text(chart: Chart, printed: PublishedTable, value: float | None) -> str:
     if printed.unit == "s":
         return f"{value:g} s"
     return units.digits(value) if chart.plot.against else units.percent(value)
-
-
-def _source(printed: PublishedTable) -> str:
-    at = ", ".join(f"{name} {units.parameter(value)}" for name, value in printed.at.items())
-    return f"As published: {printed.number}{f', at {at}' if at else ''}."
 
 
 # ---------------------------------------------------------------- summaries
@@ -198,7 +194,7 @@ def stated_table(study: Study, published: Published | None) -> str:
 
 def _places(study: Study, ratio: StatedRatio) -> Iterator[tuple[MeasuredCell, str]]:
     for cell in study.cells:
-        if ratio.is_about(dict(cell)):
+        if all(dict(cell).get(name) in values for name, values in ratio.at.items()):
             yield from ((cell, name) for name in ratio.allocators if name in study.candidates)
 
 
@@ -215,8 +211,4 @@ def _here(study: Study, ratio: StatedRatio) -> Iterator[str]:
         found = stats.compare([first[block] for block in blocks], [last[block] for block in blocks])
         if isfinite(found.estimate):
             at = ", ".join(f"{key} {units.parameter(dict(cell)[key])}" for key in ratio.at)
-            yield f"{name}, {at}: {_spoken(found)}"
-
-
-def _spoken(found: Interval) -> str:
-    return f"{units.digits(found.estimate)} ({units.bounds(found) if found.bounded else 'no interval'})"
+            yield f"{name}, {at}: {units.digits(found.estimate)} ({units.bounds(found)})"

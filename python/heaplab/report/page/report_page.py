@@ -4,38 +4,34 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Study, Summary, power_of
+from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Study, power_of
 from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
+from heaplab.output import write_text
 from heaplab.records import Status
 from heaplab.report.choices import situation_figure
-from heaplab.report.choices.choice import Choice, choices
+from heaplab.report.choices.choice import choices
 from heaplab.report.page import html_file
 from heaplab.report.page.hosts import beside
 from heaplab.report.pictures import figures, overview, palette, timelines
 from heaplab.report.pictures.latencies import latencies
 from heaplab.report.pictures.marks import StatedPoint
 from heaplab.report.tables import heat_map, metric_tables, summary
-from heaplab.report.tables.aspect_answer import AspectAnswer, aspect_answer, kinds_with_mean
+from heaplab.report.tables.aspect_answer import aspect_answer, kinds_with_mean
 from heaplab.report.tables.effects_table import effects_table
-from heaplab.report.tables.interaction import Interaction, interactions
+from heaplab.report.tables.interaction import interactions
 from heaplab.report.tables.power_table import noise_table, outlook_table
 from heaplab.report.tables.server_table import server_tables
 from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import facts, units, wording
-from heaplab.report.words.advice import Answer, answer, ordered
-from heaplab.report.words.causes import Cause, causes, sentences
-from heaplab.report.words.next_steps import Step, next_steps
-from heaplab.report.words.repeating import repeating
-from heaplab.report.words.timed import how_timed
+from heaplab.report.words.advice import answer, ordered
+from heaplab.report.words.causes import causes, sentences
+from heaplab.report.words.next_steps import next_steps, repeating
 from heaplab.stats import THRESHOLD, noise_floor
 
-DRAWINGS = {
-    "bars": figures.bars,
-    "scatter": figures.scatter,
-    "series": timelines.series,
-}
+DRAWINGS = {"bars": figures.bars, "scatter": figures.scatter, "series": timelines.series}
 TABLES = {"heat": heat_map.heat_maps, "summary": summary.summary}
 
 
@@ -56,65 +52,12 @@ class Section:
     crowded: str  # a note about cells with more threads than CPUs
 
 
-@dataclass(frozen=True)
-class KindSummary:
-    """One kind of workload: real programs and synthetic workloads are never averaged together."""
-
-    kind: str
-    title: str
-    answer: Answer
-    sure: str
-    mind: list[str]  # notes to keep in mind
-    steps: list[Step]
-    why: list[str]
-    summaries: list[Summary]
-    causes: list[Cause]
-    trade_off: figures.Drawing | None
-    effects: Table | None  # of the settings of a factorial
-
-
-@dataclass(frozen=True)
-class Part:
-    """One campaign on the page."""
-
-    analysis: Analysis
-    styles: dict[str, palette.Style]
-    by_aspect: AspectAnswer | None  # None: the campaign is about fewer than two aspects
-    power: list[Table]  # what more measuring would decide, and the sources of noise
-    kinds: list[KindSummary]  # without those whose cells are of several aspects
-    choices: list[Choice]
-    choice_pictures: list[figures.Drawing | None]  # of each choice
-    interactions: list[Interaction]
-    overviews: list[Table]
-    sections: list[Section]
-    unmeasured: list[str]  # ids of the experiments without any figure
-    control: figures.Drawing | None
-    faults: list[tuple[str, list[str]]]
-    outliers: list[list[str]]
-    counts: str
-    source: str
-    command: str
-    facts: list[tuple[str, str]]  # of the machine
-    timed: list[str]  # how experiments were timed, and why
-
-    @property
-    def scalability(self) -> str:
-        """What the machine cannot show, where a reader would look for it; "" if it can."""
-        cpus = self.analysis.results.host.facts.get("cpus") if self.analysis.results.host else None
-        if not isinstance(cpus, int) or cpus > FEW_CPUS:
-            return ""
-        return (
-            f"How the allocators scale is not shown: on {units.counted(cpus, 'CPU')} threads take turns, and "
-            "times tell as much about the scheduler."
-        )
-
-
 FEW_CPUS = 2  # to tell how anything scales
 
 
 def write_html(analyses: Sequence[Analysis], path: Path) -> None:
     """Write the report of one campaign, or of several beside each other. Raises HeaplabError, UsageError."""
-    html_file.write(path, render(analyses, path))
+    write_text(path, render(analyses, path))
 
 
 def render(analyses: Sequence[Analysis], path: Path) -> str:
@@ -127,33 +70,48 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
     )
 
 
-def part(analysis: Analysis, path: Path) -> Part:
+def part(analysis: Analysis, path: Path) -> dict[str, Any]:
+    """One campaign on the page."""
     styles = palette.styles(analysis.allocators)
+    known = analysis.results.facts
     by_aspect = aspect_answer(analysis)
     kinds = kinds_with_mean(analysis, by_aspect.summaries if by_aspect else [])
     if analysis.only_within:
         kinds = []
     chosen = choices(analysis)
-    return Part(
-        analysis=analysis,
-        styles=styles,
-        by_aspect=by_aspect,
-        power=power_tables(analysis),
-        kinds=[kind_summary(analysis, kind, styles, with_steps=by_aspect is None) for kind in kinds],
-        choices=chosen,
-        choice_pictures=[situation_figure.figure(one.kinds, one.reference) for one in chosen],
-        interactions=interactions(analysis),
-        overviews=[t for t in (metric_tables.overview(analysis, m) for m in (None, MEMORY)) if t],
-        sections=[section(analysis, study, styles) for study in analysis.studies if study.candidates],
-        unmeasured=[study.name for study in analysis.studies if not study.candidates],
-        control=overview.control(analysis),
-        faults=faults(analysis),
-        outliers=outliers(analysis),
-        counts=", ".join(f"{count} {status}" for status, count in sorted(counts_of(analysis).items())),
-        source=relative(analysis.results.path, path),
-        command=shlex.join(analysis.campaign.command),
-        facts=facts.in_words(analysis.results.host.facts) if analysis.results.host else [],
-        timed=how_timed(analysis.results.timings.values()),
+    counts = {str(status): count for status, count in analysis.counts().items()}
+    if analysis.disturbed:
+        counts["counted although disturbed"] = len(analysis.disturbed)
+    return {
+        "analysis": analysis,
+        "by_aspect": by_aspect,
+        "scalability": scalability(known.get("cpus")),
+        "power": power_tables(analysis),
+        "kinds": [kind_summary(analysis, kind, styles, with_steps=by_aspect is None) for kind in kinds],
+        "choices": chosen,
+        "choice_pictures": [situation_figure.figure(one.kinds, one.reference) for one in chosen],
+        "interactions": interactions(analysis),
+        "overviews": [t for t in (metric_tables.overview(analysis, m) for m in (None, MEMORY)) if t],
+        "sections": [section(analysis, study, styles) for study in analysis.studies if study.candidates],
+        "unmeasured": [study.name for study in analysis.studies if not study.candidates],
+        "control": overview.control(analysis),
+        "faults": faults(analysis),
+        "outliers": outliers(analysis),
+        "counts": ", ".join(f"{count} {status}" for status, count in sorted(counts.items())),
+        "source": relative(analysis.results.path, path),
+        "command": shlex.join(analysis.campaign.command),
+        "facts": facts.in_words(known),
+        "timed": wording.how_timed(analysis.results.timings.values()),
+    }
+
+
+def scalability(cpus: object) -> str:
+    """What the machine cannot show, where a reader would look for it; "" if it can."""
+    if not isinstance(cpus, int) or cpus > FEW_CPUS:
+        return ""
+    return (
+        f"How the allocators scale is not shown: on {units.counted(cpus, 'CPU')} threads take turns, and "
+        "times tell as much about the scheduler."
     )
 
 
@@ -174,22 +132,23 @@ def relative(target: Path, page: Path) -> str:
 
 def kind_summary(
     analysis: Analysis, kind: str, styles: dict[str, palette.Style], *, with_steps: bool
-) -> KindSummary:
+) -> dict[str, Any]:
+    """One kind of workload: real programs and synthetic workloads are never averaged together."""
     summaries = analysis.summaries(kind)
     found = answer(analysis, kind, summaries)
-    return KindSummary(
-        kind=kind,
-        title=wording.KINDS[kind],
-        answer=found,
-        sure=f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
-        mind=[*wording.notes_of_cards(analysis, kind), *found.notes],
-        steps=next_steps(analysis, kind, found) if with_steps else [],
-        why=sentences(analysis, kind, summaries),
-        summaries=ordered(summaries),
-        causes=causes(analysis, kind),
-        trade_off=overview.trade_off(analysis, kind, summaries, styles),
-        effects=effects_table(analysis, kind),
-    )
+    return {
+        "kind": kind,
+        "title": wording.KINDS[kind],
+        "answer": found,
+        "sure": f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
+        "mind": [*wording.notes_of_cards(analysis, kind), *found.notes],
+        "steps": next_steps(analysis, kind, found) if with_steps else [],
+        "why": sentences(analysis, kind, summaries),
+        "summaries": ordered(summaries),
+        "causes": causes(analysis, kind),
+        "trade_off": overview.trade_off(analysis, kind, summaries, styles),
+        "effects": effects_table(analysis, kind),
+    }
 
 
 def section(
@@ -198,8 +157,8 @@ def section(
     experiment = study.experiment
     if study.under:
         styles = palette.styles(study.candidates)
-    drawn = [draw(study, plot, styles, stated) for plot in plots_of(study)]
-    drawn += latencies(study, styles)
+    plots = experiment.plots or [spec.Plot(kind="bars", y=metric) for metric in experiment.metrics]
+    drawn = [draw(study, plot, styles, stated) for plot in plots] + latencies(study, styles)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
     several = study.under and len(analysis.allocators) > 1
     return Section(
@@ -223,7 +182,6 @@ def section(
 
 
 def largest_floor(study: Study, metric: str) -> str:
-    """The largest noise floor of a cell, as text."""
     controls = [study.ratio(cell, study.control, metric) for cell in study.cells]
     known = [noise_floor(control) for control in controls if control.bounded]
     return f"up to {units.percent(max(known))}" if known else "unknown"
@@ -252,11 +210,6 @@ def crowded(study: Study) -> str:
     )
 
 
-def plots_of(study: Study) -> list[spec.Plot]:
-    """The experiment's plots or, if it names none, bars of its metrics."""
-    return study.experiment.plots or [spec.Plot(kind="bars", y=m) for m in study.experiment.metrics]
-
-
 def draw(
     study: Study, plot: spec.Plot, styles: dict[str, palette.Style], stated: Sequence[StatedPoint] = ()
 ) -> figures.Drawing | None:
@@ -272,12 +225,6 @@ def draw(
 def captioned(plot: spec.Plot, title: str) -> str:
     """The title of a plot, preceded by the publication's name for the figure."""
     return f"{plot.figure}: {title}" if plot.figure else title
-
-
-def counts_of(analysis: Analysis) -> dict[str, int]:
-    """The number of runs by status, and of disturbed runs that count."""
-    disturbed = {"counted although disturbed": len(analysis.disturbed)} if analysis.disturbed else {}
-    return {str(status): count for status, count in analysis.counts().items()} | disturbed
 
 
 def faults(analysis: Analysis) -> list[tuple[str, list[str]]]:

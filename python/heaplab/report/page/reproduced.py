@@ -1,16 +1,11 @@
 """The outcomes of published sentences in a campaign: a few lines for each experiment, without its runs."""
 
 import shlex
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from collections.abc import Iterable
 
 from heaplab.analysis import Analysis, Study
 from heaplab.catalog import spec
-from heaplab.claims import ClaimOutcome, ClaimResult, evaluate_study
-from heaplab.errors import UsageError, fault_of
+from heaplab.claims import ClaimResult, evaluate_study
 from heaplab.records import Parameter, Record
 from heaplab.report.words import facts
 
@@ -23,14 +18,8 @@ class Sentence(Record):
     result: ClaimResult
     figures: str
 
-    def is_about(self, expectation: spec.Expectation) -> bool:
-        """Whether the sentence was tested as the expectation is today; the wording does not matter."""
-        return (self.test, self.arguments) == (expectation.test, expectation.arguments)
-
 
 class Reproduced(Record):
-    """One experiment as it was measured."""
-
     experiment: str
     scale: spec.ScaleName
     why_scale: str = ""  # why the scale is not larger
@@ -53,10 +42,9 @@ class Reproduced(Record):
         )
 
     def outcome_of(self, expectation: spec.Expectation) -> Sentence | None:
-        return next((one for one in self.sentences if one.is_about(expectation)), None)
-
-
-KNOWN: TypeAdapter[list[Reproduced]] = TypeAdapter(list[Reproduced])
+        """The sentence that was tested as the expectation is today; the wording does not matter."""
+        asked = (expectation.test, expectation.arguments)
+        return next((one for one in self.sentences if (one.test, one.arguments) == asked), None)
 
 
 def reproduced(analysis: Analysis) -> list[Reproduced]:
@@ -73,7 +61,7 @@ def of_study(analysis: Analysis, study: Study) -> Reproduced:
         scale=campaign.scale,
         why_scale=campaign.why_scale,
         date=campaign.started[:10],
-        machine=facts.in_short(analysis.results.host.facts if analysis.results.host else {}),
+        machine=facts.in_short(analysis.results.facts),
         heaplab=campaign.heaplab,
         command=shlex.join(campaign.command),
         versions={name: libraries[name].version for name in analysis.allocators if name in libraries},
@@ -82,18 +70,9 @@ def of_study(analysis: Analysis, study: Study) -> Reproduced:
         disturbed=sum(run.experiment == study.experiment.id for run in analysis.disturbed),
         finished=end is not None and end.reason != "budget",
         sentences=[
-            sentence(expectation, outcome)
-            for expectation, outcome in zip(study.experiment.expectations, evaluate_study(study), strict=True)
+            Sentence(test=one.test, arguments=one.arguments, result=found.result, figures=found.figures)
+            for one, found in zip(study.experiment.expectations, evaluate_study(study), strict=True)
         ],
-    )
-
-
-def sentence(expectation: spec.Expectation, outcome: ClaimOutcome) -> Sentence:
-    return Sentence(
-        test=expectation.test,
-        arguments=expectation.arguments,
-        result=outcome.result,
-        figures=outcome.figures,
     )
 
 
@@ -103,18 +82,3 @@ def newest(known: Iterable[Reproduced]) -> dict[str, Reproduced]:
     for one in sorted(known, key=lambda each: (each.scale == "full", each.date)):
         found[one.experiment] = one
     return found
-
-
-def load(path: Path) -> list[Reproduced]:
-    """Raises UsageError for a file that was not written by `write`."""
-    try:
-        return KNOWN.validate_json(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except ValidationError as error:
-        raise UsageError(f"{path}: {fault_of(error, 'the file')}") from error
-
-
-def write(known: Sequence[Reproduced], path: Path) -> None:
-    ordered: list[Any] = sorted(known, key=lambda one: one.experiment)
-    path.write_bytes(KNOWN.dump_json(ordered, indent=1) + b"\n")

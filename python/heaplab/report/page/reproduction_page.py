@@ -45,16 +45,6 @@ class CoveredPart:
         return found.result if found else NOT_RUN
 
 
-def covered(
-    publication: Publication, experiments: Mapping[str, Experiment], known: Sequence[Reproduced]
-) -> list[CoveredPart]:
-    measured = newest(known)
-    return [
-        CoveredPart(part, experiments.get(part.experiment), measured.get(part.experiment))
-        for part in publication.parts
-    ]
-
-
 def page(
     publications: Sequence[Publication],
     experiments: Mapping[str, Experiment],
@@ -63,7 +53,14 @@ def page(
     pictures: str,
 ) -> str:
     """`how` is a sentence on how to write the page again; `pictures` holds a page for each experiment."""
-    parts = {one.id: covered(one, experiments, known) for one in publications}
+    measured = newest(known)
+    parts = {
+        one.id: [
+            CoveredPart(part, experiments.get(part.experiment), measured.get(part.experiment))
+            for part in one.parts
+        ]
+        for one in publications
+    }
     return "\n".join(
         [
             "# Figure by figure: what holds",
@@ -73,7 +70,7 @@ def page(
             READING,
             totals(publications, parts),
             *(section(one, parts[one.id], pictures) for one in publications),
-            machines(newest(known)),
+            machines(measured),
         ]
     )
 
@@ -85,15 +82,9 @@ def totals(publications: Sequence[Publication], parts: Mapping[str, list[Covered
         found = parts[one.id]
         counts = counted(found)
         with_figures = [each for each in found if each.part.experiment]
-        rows.append(
-            [
-                one.title,
-                str(sum(len(each.part.names) for each in found)),
-                str(sum(len(each.part.names) for each in with_figures)),
-                str(sum(len(each.part.names) for each in with_figures if each.measured)),
-                *(str(counts[result]) for result in RESULTS),
-            ]
-        )
+        measured = [each for each in with_figures if each.measured]
+        names = [sum(len(each.part.names) for each in some) for some in (found, with_figures, measured)]
+        rows.append([one.title, *map(str, names), *(str(counts[result]) for result in RESULTS)])
     columns = zip(*(row[1:] for row in rows), strict=True)
     rows.append(["together", *(str(sum(map(int, column))) for column in columns)])
     return table(head, rows)

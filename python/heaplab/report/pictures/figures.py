@@ -23,8 +23,6 @@ LETTERS_UP_PANEL = 20  # the same with several panels
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure for the page."""
-
     title: str
     svg: str
     alt: str

@@ -31,7 +31,10 @@ def trade_off(
             cross(axis, time, memory, styles[name], 8)
         unity(axis)
         points = {n: (t.estimate, m.estimate) for n, (t, m) in places.items()}
-        _front(axis, [points[name] for name in front(points)])
+        # The Pareto front as steps: a point on the front beats every point above and to the right.
+        if len(steps := [points[name] for name in front(points)]) > 1:
+            xs, ys = zip(*steps, strict=True)
+            axis.step(xs, ys, where="post", color=CHROME["good"], linewidth=6, alpha=0.22, zorder=0)
         axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
         axis.set_ylabel(f"peak memory with page tables\nrelative to {analysis.baseline}  (down is leaner)")
         axis.margins(0.16)
@@ -67,13 +70,6 @@ LABEL_SHARE = (0.2, 0.06)  # share of the axis's width and height that a name ne
 HALO = [withStroke(linewidth=3, foreground=CHROME["surface"])]
 
 
-def _front(axis: Axes, points: list[tuple[float, float]]) -> None:
-    """The Pareto front as steps: a point on the front beats every point above and to the right."""
-    if len(points) > 1:
-        xs, ys = zip(*points, strict=True)
-        axis.step(xs, ys, where="post", color=CHROME["good"], linewidth=6, alpha=0.22, zorder=0)
-
-
 def control(analysis: Analysis) -> Drawing | None:
     """The ratio of the control to the baseline in every cell, with its interval: noise alone."""
     rows = [
@@ -97,7 +93,10 @@ def control(analysis: Analysis) -> Drawing | None:
             axis.axvspan(-edge, edge, color=CHROME["good"], alpha=0.1, linewidth=0)
             axis.axvline(0, color=CHROME["muted"], linewidth=0.9)
             for place, ratio in enumerate(ratios):
-                _difference(axis, place, ratio)
+                low, high = (ratio.low, ratio.high) if ratio.bounded else (nan, nan)
+                ends = [100 * (low - 1), 100 * (high - 1)]
+                axis.plot(ends, [place, place], color=CHROME["muted"], linewidth=1.3)
+                axis.plot(100 * (ratio.estimate - 1), place, "o", color=CHROME["ink"], markersize=3.2)
             axis.set_xlabel(f"{analysis.baseline} against itself (%)")
             axis.set_ylim(len(rows) - 0.5, -0.5)
             axis.grid(visible=False, axis="y")
@@ -105,12 +104,6 @@ def control(analysis: Analysis) -> Drawing | None:
         axes[1].set_yticklabels([])
         alt = "Ratio of the baseline to itself in every cell; the shaded band is the practical threshold."
         return Drawing("The baseline against itself", canvas.to_svg(figure, alt), alt, ())
-
-
-def _difference(axis: Axes, place: int, ratio: Interval) -> None:
-    low, high = (ratio.low, ratio.high) if ratio.bounded else (nan, nan)
-    axis.plot([100 * (low - 1), 100 * (high - 1)], [place, place], color=CHROME["muted"], linewidth=1.3)
-    axis.plot(100 * (ratio.estimate - 1), place, "o", color=CHROME["ink"], markersize=3.2)
 
 
 def _study_ticks(axis: Axes, studies: list[Study]) -> None:

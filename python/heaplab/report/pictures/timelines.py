@@ -132,7 +132,10 @@ def _stacked(study: Study, plot: spec.Plot, names: list[str]) -> Drawing | None:
             step = units.scale(course.unit, top)
             axis.set_title(course.allocator)
             _areas(axis, course.layers, labels, step.factor)
-            _over(axis, course.lines, over, step.factor)
+            for line, label, dashes in zip(course.lines, over, OVER, strict=False):
+                times, values = np.array(stats.thin(line)).T
+                ink = CHROME["ink"]
+                axis.plot(times, values / step.factor, color=ink, dashes=dashes, lw=1.2, label=label)
             axis.set_ylim(0, top / step.factor * 1.05)
             _time_axis(axis, f"memory ({step.label})")
             axis.set_xlim(0, last)
@@ -156,12 +159,6 @@ def _areas(axis: Axes, layers: list[Points], labels: list[str], factor: float) -
         above = below + np.interp(times, clock, values) / factor
         axis.fill_between(times, below, above, color=color, alpha=0.75, linewidth=0, label=label)
         below = above
-
-
-def _over(axis: Axes, lines: list[Points], labels: list[str], factor: float) -> None:
-    for line, label, dashes in zip(lines, labels, OVER, strict=False):
-        times, values = np.array(stats.thin(line)).T
-        axis.plot(times, values / factor, color=CHROME["ink"], dashes=dashes, lw=1.2, label=label)
 
 
 def _time_axis(axis: Axes, title: str) -> None:

@@ -19,8 +19,6 @@ PROGRAMS = "programs"  # id of the aspect of real programs
 
 @dataclass(frozen=True)
 class AspectAnswer:
-    """What a campaign says about several aspects."""
-
     advice: str
     where: str  # which allocator is better in which aspect
     sure: str
@@ -196,25 +194,14 @@ def rests_on(summary: AspectSummary) -> str:
 def table(analysis: Analysis, summaries: list[AspectSummary]) -> Table:
     """Aspects down, allocators across."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
-    return Table(
+    caption = (
         f"{by_aspect(analysis.baseline, summaries)} Relative to {analysis.baseline} (below 1 is better): "
-        "means with 95 % intervals",
-        others,
-        [
-            (
-                s.about.title,
-                [
-                    ratio_entry(
-                        s.judged[name], METRICS[s.about.measure], "no figure of some cell", colored=True
-                    )
-                    for name in others
-                ],
-            )
-            for s in summaries
-        ],
-        "aspect",
-        notes=[
-            legend(summaries),
-            *(f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in summaries),
-        ],
+        "means with 95 % intervals"
     )
+    rows, missing = [], "no figure of some cell"
+    for s in summaries:
+        metric = METRICS[s.about.measure]
+        entries = [ratio_entry(s.judged[name], metric, missing, colored=True) for name in others]
+        rows.append((s.about.title, entries))
+    asked = [f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in summaries]
+    return Table(caption, others, rows, "aspect", notes=[legend(summaries), *asked])

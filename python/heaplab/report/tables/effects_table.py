@@ -3,7 +3,7 @@
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Effect, effects
 from heaplab.catalog import spec
 from heaplab.report.tables.ratio_entry import ratio_entry
-from heaplab.report.tables.table_parts import Table
+from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import wording
 
 METRICS = ((TIME_ONLY, wording.TIME), (MEMORY_ONLY, wording.MEMORY))
@@ -15,22 +15,14 @@ def effects_table(analysis: Analysis, kind: str) -> Table | None:
     if not columns[0]:
         return None
     rows = [
-        (
-            name_of(found[0]),
-            [
-                ratio_entry(one.judged, metric, remark=said_of(one, metric))
-                for one, (_, metric) in zip(found, METRICS, strict=True)
-            ],
-        )
+        (name_of(found[0]), [entry(one, metric) for one, (_, metric) in zip(found, METRICS, strict=True)])
         for found in zip(*columns, strict=True)
     ]
-    return Table(
+    caption = (
         "Effects of the settings: a setting's high level to its low level, over all other settings; "
-        "an interaction is the factor by which one changes the effect of the other, 1 for none",
-        ["time", "peak memory"],
-        rows,
-        "setting",
+        "an interaction is the factor by which one changes the effect of the other, 1 for none"
     )
+    return Table(caption, ["time", "peak memory"], rows, "setting")
 
 
 def name_of(effect: Effect) -> str:
@@ -39,8 +31,9 @@ def name_of(effect: Effect) -> str:
     return f"{effect.settings[0]} {effect.low[0] or 'unset'} → {effect.high[0] or 'unset'}"
 
 
-def said_of(effect: Effect, metric: spec.MetricSpec) -> str:
-    """The verdict; for an interaction, whether there is one."""
+def entry(effect: Effect, metric: spec.MetricSpec) -> Entry:
+    """The ratio with its verdict; for an interaction, whether there is one."""
+    said = "none" if wording.tone(effect.judged, metric) == "same" else "there is one"
     if len(effect.settings) == 1 or effect.judged.why:
-        return wording.short(effect.judged, metric)
-    return "none" if wording.tone(effect.judged, metric) == "same" else "there is one"
+        said = wording.short(effect.judged, metric)
+    return ratio_entry(effect.judged, metric, remark=said)

@@ -90,7 +90,8 @@ def table_of(chart: Chart) -> Table:
     found = {(row, x): chart.value(row, x) for row in down for x in across}
     known = [value.estimate for value in found.values() if isfinite(value.estimate) and value.estimate > 0]
     bounds = (min(known), max(known)) if known else (1.0, 1.0)
-    dimensions = _dimensions_of(chart)
+    known_dimensions = set(DIMENSIONS) <= study.workload.metrics.keys() and chart.rows != study.axis
+    dimensions = list(DIMENSIONS) if known_dimensions else []
     rows = [
         (
             _name(study, chart.rows, row),
@@ -183,11 +184,6 @@ def _failures(chart: Chart, fields: list[tuple[Parameter, Parameter]]) -> list[s
         if reason := chart.study.failure(*chart.place(row, x)):
             reasons.setdefault(reason, []).append(f"{units.parameter(row)} {units.parameter(x)}")
     return [f"failed at {wording.listed(where)}: {reason}" for reason, where in reasons.items()]
-
-
-def _dimensions_of(chart: Chart) -> list[str]:
-    known = set(DIMENSIONS) <= chart.study.workload.metrics.keys()
-    return list(DIMENSIONS) if known and chart.rows != chart.study.axis else []
 
 
 def _dimension(chart: Chart, row: Parameter, metric: str) -> Entry:

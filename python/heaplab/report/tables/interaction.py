@@ -5,6 +5,7 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import Analysis, Judged, Study
+from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
 from heaplab.report.words import strategies, units, wording
 from heaplab.stats import Verdict
@@ -12,8 +13,6 @@ from heaplab.stats import Verdict
 
 @dataclass(frozen=True)
 class Interaction:
-    """One experiment under several allocators."""
-
     experiment: str
     sentence: str
     table: Table
@@ -40,14 +39,14 @@ def means(study: Study) -> dict[str, Judged]:
 def _interaction(studies: list[Study], across: Study) -> Interaction:
     columns = {study.under: means(study) for study in studies}
     first = columns[studies[0].under]
+    title = strategies.title if studies[0].axis == strategies.PARAMETER else str
     rows = [
-        (
-            _title(studies[0], name),
-            [_entry(column.get(name), first.get(name)) for column in columns.values()],
-        )
-        for name in first
+        (title(name), [_entry(column.get(name), judged) for column in columns.values()])
+        for name, judged in first.items()
     ]
-    rows.insert(0, (f"{studies[0].baseline} itself, to that of {studies[0].under}", _references(across)))
+    references = means(across)
+    own = [Entry("1"), *(_entry(references[name], None) for name in across.candidates[1:])]
+    rows.insert(0, (f"{studies[0].baseline} itself, to that of {studies[0].under}", own))
     changed = [
         (name, under)
         for under, column in columns.items()
@@ -55,12 +54,8 @@ def _interaction(studies: list[Study], across: Study) -> Interaction:
         if changes(judged, first.get(name))
     ]
     compared = sum(len(column) for under, column in columns.items() if under != studies[0].under)
-    each = wording.listed([f"{name} under {under}" for name, under in changed]) if changed else ""
-    sentence = (
-        f"The allocator underneath turns {len(changed)} of {compared} verdicts: {each}."
-        if changed
-        else f"The allocator underneath turns none of {compared} verdicts."
-    )
+    each = f": {wording.listed([f'{name} under {under}' for name, under in changed])}" if changed else ""
+    sentence = f"The allocator underneath turns {len(changed) or 'none'} of {compared} verdicts{each}."
     caption = (
         f"Time relative to {studies[0].baseline} under the same allocator, geometric means over all cells"
     )
@@ -75,28 +70,9 @@ def changes(judged: Judged, first: Judged | None) -> bool:
     return judged.verdict is not first.verdict
 
 
-def _title(study: Study, name: str) -> str:
-    return strategies.title(name) if study.axis == strategies.PARAMETER else name
-
-
 def _entry(judged: Judged | None, first: Judged | None) -> Entry:
     if judged is None or not isfinite(judged.ratio.estimate):
         return Entry(units.NOTHING, title="no figure")
-    turned = changes(judged, first)
-    return Entry(
-        units.ratio(judged.ratio.estimate) + (" ≠" if turned else ""),
-        small=units.bounds(judged.ratio),
-        tone=wording.tone(judged, wording.TIME),
-        symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(judged.ratio),
-        title=wording.verdict_with_reason(judged, wording.TIME)
-        + (", unlike the first column" if turned else ""),
-    )
-
-
-def _references(across: Study) -> list[Entry]:
-    found = [Entry("1")]
-    judged = means(across)
-    for name in across.candidates[1:]:
-        found.append(_entry(judged[name], None))
-    return found
+    sign, more = (" ≠", ", unlike the first column") if changes(judged, first) else ("", "")
+    text, small = units.ratio(judged.ratio.estimate) + sign, units.bounds(judged.ratio)
+    return judged_entry(text, judged, wording.TIME, small, diverging(judged.ratio), more)

@@ -4,6 +4,7 @@ from math import isfinite
 
 from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
 from heaplab.catalog import spec
+from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
 from heaplab.report.words import units, wording
 from heaplab.stats import Interval, geometric_mean
@@ -13,11 +14,6 @@ THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # nam
 
 def cell_name(cell: MeasuredCell) -> str:
     return ", ".join(f"{name} {units.parameter(value)}" for name, value in cell) or "all"
-
-
-def row_name(study: Study, cell: MeasuredCell) -> str:
-    """The name of a cell, marked if threads share CPUs there."""
-    return cell_name(cell) + (f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else "")
 
 
 def numbers(study: Study, metric: str) -> Table:
@@ -32,7 +28,8 @@ def numbers(study: Study, metric: str) -> Table:
                 entries.append(missing(study, cell, name))
                 continue
             entries.append(_number(median, step, judged.get((cell, name)), chosen))
-        rows.append((row_name(study, cell), entries))
+        over = f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else ""  # threads share CPUs there
+        rows.append((cell_name(cell) + over, entries))
     label = THOUSANDS.get(step.label, step.label)
     title = f"{chosen.title}{f' in {label}' if label else ''}"
     title = title[:1].upper() + title[1:]
@@ -54,13 +51,8 @@ def _number(
     text = units.digits(median.estimate / step.factor)
     if judged is None:
         return Entry(text, small=f"n = {median.count}")
-    return Entry(
-        text,
-        small=wording.ratio_with_reason(judged),
-        tone=wording.tone(judged, metric),
-        symbol=wording.SYMBOLS[judged.verdict],
-        title=f"{wording.verdict_with_reason(judged, metric)}; {judged.ratio.count} pairs",
-    )
+    small = wording.ratio_with_reason(judged)
+    return judged_entry(text, judged, metric, small, more=f"; {judged.ratio.count} pairs")
 
 
 def overview(analysis: Analysis, metric: str | None) -> Table | None:
@@ -70,26 +62,17 @@ def overview(analysis: Analysis, metric: str | None) -> Table | None:
     for study in analysis.between_allocators:
         if not metric and not study.is_timed:
             continue
-        name = metric or study.main_metric
-        entries = []
-        for allocator in others:
-            pairs = study.cell_pairs(study.baseline, allocator, name)
-            ratio = geometric_mean([pairs])
-            missing = len(study.cells) - len(pairs)
-            entries.append(_mean(ratio, missing))
-        rows.append((study.name, entries))
+        rows.append((study.name, [_mean(study, name, metric or study.main_metric) for name in others]))
     if len(rows) < 2:
         return None
     what = "Peak memory with page tables" if metric == MEMORY else "Time"
-    return Table(
-        f"{what} relative to {analysis.baseline}, by experiment (below 1 is better)",
-        others,
-        rows,
-        "experiment",
-    )
+    caption = f"{what} relative to {analysis.baseline}, by experiment (below 1 is better)"
+    return Table(caption, others, rows, "experiment")
 
 
-def _mean(ratio: Interval, missing: int) -> Entry:
+def _mean(study: Study, candidate: str, metric: str) -> Entry:
+    pairs = study.cell_pairs(study.baseline, candidate, metric)
+    ratio, missing = geometric_mean([pairs]), len(study.cells) - len(pairs)
     if not isfinite(ratio.estimate):
         return Entry(units.NOTHING, title="no figure")
     return Entry(

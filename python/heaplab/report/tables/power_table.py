@@ -7,10 +7,9 @@ from rich.markup import escape
 
 from heaplab.analysis import Analysis, Outlook, Power, power_of
 from heaplab.console import put, put_table
-from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.tables.table_text import columns_of
+from heaplab.report.tables.table_parts import Entry, Table, columns_of
 from heaplab.report.words import units
-from heaplab.stats import THRESHOLD, Noise, finite
+from heaplab.stats import THRESHOLD, finite
 
 ASSUMED = "A forecast: cells go on alike, estimates stay, and further blocks vary as the present ones."
 SOURCES = {
@@ -25,25 +24,15 @@ TOO_LONG_MIN = 24 * 60.0
 
 
 def outlook_table(analysis: Analysis, power: Power) -> Table:
-    return Table(
-        f"Time until half and all of the rest is decided; a block of every cell takes {power.round_s:.3g} s",
-        ["decided", "blocks", "half-width", "half in", "all in"],
-        [
-            (
-                one.name,
-                [
-                    Entry(f"{one.decided} of {len(one.judged)}"),
-                    Entry(str(one.blocks)),
-                    Entry(units.percent(one.half_width)),
-                    Entry(more_time(one, 0.5, power)),
-                    Entry(more_time(one, 1.0, power)),
-                ],
-            )
-            for one in power.outlooks
-        ],
-        "asked",
-        notes=[ASSUMED, *advice(analysis, power)],
-    )
+    caption = "Time until half and all of the rest is decided; a block of every cell takes"
+    columns = ["decided", "blocks", "half-width", "half in", "all in"]
+    rows = []
+    for one in power.outlooks:
+        texts = [f"{one.decided} of {len(one.judged)}", str(one.blocks), units.percent(one.half_width)]
+        texts += [more_time(one, share, power) for share in (0.5, 1.0)]
+        rows.append((one.name, list(map(Entry, texts))))
+    notes = [ASSUMED, *advice(analysis, power)]
+    return Table(f"{caption} {power.round_s:.3g} s", columns, rows, "asked", notes=notes)
 
 
 def more_time(one: Outlook, share: float, power: Power) -> str:
@@ -60,18 +49,11 @@ def more_time(one: Outlook, share: float, power: Power) -> str:
 def noise_table(power: Power) -> Table | None:
     if power.noise is None:
         return None
-    return Table(
-        f"Where the variation comes from; a run deviates by {units.percent(power.noise.deviation)}",
-        ["share"],
-        [(title, [Entry(units.percent(share))]) for title, share in shares(power.noise)],
-        "source",
-    )
-
-
-def shares(noise: Noise) -> list[tuple[str, float]]:
-    """The sources, the largest first."""
-    found = [(title, getattr(noise, name)) for name, title in SOURCES.items()]
-    return sorted(found, key=lambda item: -item[1])
+    shares = {title: getattr(power.noise, name) for name, title in SOURCES.items()}
+    largest_first = sorted(shares, key=shares.__getitem__, reverse=True)
+    rows = [(title, [Entry(units.percent(shares[title]))]) for title in largest_first]
+    caption = f"Where the variation comes from; a run deviates by {units.percent(power.noise.deviation)}"
+    return Table(caption, ["share"], rows, "source")
 
 
 def advice(analysis: Analysis, power: Power) -> list[str]:

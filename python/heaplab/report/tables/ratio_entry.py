@@ -19,11 +19,20 @@ def ratio_entry(
     """`absent` says why there is no ratio. `colored` fills the field; `remark` stands behind the interval."""
     if judged is None or not isfinite(judged.ratio.estimate):
         return Entry(units.NOTHING, title=absent)
+    small = ", ".join(filter(None, (units.bounds(judged.ratio), remark)))
+    color = diverging(judged.ratio) if colored else ""
+    return judged_entry(units.ratio(judged.ratio.estimate), judged, metric, small, color)
+
+
+def judged_entry(
+    text: str, judged: Judged, metric: spec.MetricSpec, small: str, color: str = "", more: str = ""
+) -> Entry:
+    """A field with the marks of a verdict; `more` follows the verdict in its title."""
     return Entry(
-        units.ratio(judged.ratio.estimate),
-        small=", ".join(filter(None, (units.bounds(judged.ratio), remark))),
+        text,
+        small=small,
         tone=wording.tone(judged, metric),
         symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(judged.ratio) if colored else "",
-        title=wording.verdict_with_reason(judged, metric),
+        color=color,
+        title=wording.verdict_with_reason(judged, metric) + more,
     )

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from heaplab.analysis import Judged, MeasuredCell, Study
+from heaplab.analysis import PEAK, Judged, MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.catalog.server_spec import LAZILY_FREED
+from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units, wording
-
-PEAK = "peak_memory"
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,13 @@ def _figure(study: Study, cell: MeasuredCell, candidate: str, name: str) -> Figu
 
 def server_tables(study: Study) -> list[Table]:
     """Tables for the page: medians, ratios with intervals, verdicts."""
-    return [
-        Table(
-            f"The server under load and after it: medians; ratios to {study.baseline} with 95 % intervals",
-            study.candidates,
-            [(title, [_entry(figure) for figure in figures]) for title, figures in rows],
-            "figure",
-        )
-        for cell in study.cells
-        if (rows := server_rows(study, cell))
-    ]
+    caption = f"The server under load and after it: medians; ratios to {study.baseline} with 95 % intervals"
+    found = [server_rows(study, cell) for cell in study.cells]
+    tables = [[(title, list(map(_entry, figures))) for title, figures in rows] for rows in found if rows]
+    return [Table(caption, study.candidates, rows, "figure") for rows in tables]
 
 
 def _entry(figure: Figure) -> Entry:
     if figure.judged is None or not figure.ratio:
         return Entry(figure.text)
-    return Entry(
-        figure.text,
-        small=wording.ratio_with_reason(figure.judged),
-        tone=figure.tone,
-        symbol=wording.SYMBOLS[figure.judged.verdict],
-        title=wording.verdict_with_reason(figure.judged, figure.metric),
-    )
+    return judged_entry(figure.text, figure.judged, figure.metric, wording.ratio_with_reason(figure.judged))

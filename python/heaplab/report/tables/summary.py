@@ -7,8 +7,9 @@ from heaplab.analysis import Judged, MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.records import Parameter
 from heaplab.report.tables.heat_map import bounds_of
+from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
-from heaplab.report.words import strategies, units, wording
+from heaplab.report.words import strategies, units
 from heaplab.stats import Interval
 
 # The name of the row over all cells; a parameter may have the value "all".
@@ -62,16 +63,11 @@ def _belongs(cell: dict[str, Parameter], plot: spec.Plot) -> bool:
 
 def mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Interval:
     """The geometric mean over the cells with values."""
-    pairs = [
-        (
-            study.quotient(cell, name, plot.y, plot.against)
-            if plot.against
-            else study.pair(cell, study.baseline, name, plot.y),
-            study.key(cell),
-        )
-        for cell in cells
-    ]
-    return stats.geometric_mean([[(pair, key) for pair, key in pairs if pair[0]]])
+    if plot.against:
+        pairs = [(study.quotient(cell, name, plot.y, plot.against), cell) for cell in cells]
+    else:
+        pairs = [(study.pair(cell, study.baseline, name, plot.y), cell) for cell in cells]
+    return stats.geometric_mean([study.keyed(pairs)])
 
 
 def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
@@ -79,11 +75,6 @@ def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
     if not isfinite(ratio.estimate):
         return Entry(units.NOTHING, title="no figure")
     percent = not plot.against
-    return Entry(
-        units.percent(ratio.estimate) if percent else units.digits(ratio.estimate),
-        small=bounds_of(ratio, percent=percent) if ratio.bounded else "no interval",
-        tone=wording.tone(judged, metric),
-        symbol=wording.SYMBOLS[judged.verdict],
-        color=diverging(ratio),
-        title=wording.verdict_with_reason(judged, metric),
-    )
+    text = units.percent(ratio.estimate) if percent else units.digits(ratio.estimate)
+    small = bounds_of(ratio, percent=percent) if ratio.bounded else "no interval"
+    return judged_entry(text, judged, metric, small, diverging(ratio))

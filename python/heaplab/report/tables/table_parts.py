@@ -3,6 +3,10 @@
 from dataclasses import dataclass, field
 from math import log2
 
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.console import Column, put, put_table
 from heaplab.stats import Interval
 
 
@@ -27,6 +31,21 @@ class Table:
     groups: list[tuple[str, int]] = field(default_factory=list)  # heads, each over a number of columns
     manners: list[str] = field(default_factory=list)  # a second line in small print for each column
     notes: list[str] = field(default_factory=list)  # below the table
+
+
+def print_table(content: Table, console: Console) -> None:
+    """Print a table of the page; if there is too little room, the last columns are dropped first."""
+    put_table(console, columns_of(content))
+    put(console, escape(content.caption))
+
+
+def columns_of(content: Table) -> list[Column]:
+    columns = [Column(content.corner, [escape(name) for name, _ in content.rows])]
+    for place, head in enumerate(content.columns):
+        entries = [row[place] for _, row in content.rows]
+        texts = [escape(f"{e.text} ({e.small})" if e.small else e.text) for e in entries]
+        columns.append(Column(escape(head), texts, place))
+    return columns
 
 
 def diverging(ratio: Interval) -> str:

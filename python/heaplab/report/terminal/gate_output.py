@@ -1,4 +1,4 @@
-"""The output of a gate: a table for a terminal or a pull request, and the JSON that bencher.dev reads.
+"""The output of a gate: a table for a terminal or a pull request, JUnit XML, the JSON that bencher.dev reads.
 
 The format of bencher.dev ("Bencher Metric Format"): for each benchmark and measure a value, with bounds if
 known.
@@ -6,8 +6,10 @@ known.
 
 from collections.abc import Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
+from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 from rich.console import Console
 from rich.markup import escape
 
@@ -71,6 +73,28 @@ def as_markdown(cells: Sequence[GateCell], command: str) -> str:
     return "\n".join([f"**heaplab gate: {headline(cells)}**", "", table, note, "", f"`{command}`", ""])
 
 
+def write_junit(cells: Sequence[GateCell], path: Path) -> None:
+    """Write one test case for each comparison, skipped if the machine could not tell. Raises OSError."""
+    suite = TestSuite("heaplab gate")
+    suite.add_testcases([case_of(one) for one in cells])
+    document = JUnitXml("heaplab gate")
+    document.add_testsuite(suite)
+    document.write(str(path), pretty=True)
+
+
+def case_of(one: GateCell) -> TestCase:
+    row = fields(one)
+    case = TestCase(f"{row[0]}: {row[1]}", f"heaplab.gate.{one.experiment}")
+    said = ", ".join(f"{head} {text}" for head, text in zip(HEADS[2:], row[2:], strict=True))
+    if one.verdict is GateVerdict.WORSE:
+        case.result = [Failure(said, "worse")]
+    elif one.verdict is GateVerdict.COULD_NOT_TELL:
+        case.result = [Skipped(said)]
+    else:
+        case.system_out = said
+    return case
+
+
 def as_bencher(cells: Sequence[GateCell]) -> dict[str, Any]:
     """The ratios NEW to OLD, which hold on any machine, and the medians of NEW on this machine."""
     found: dict[str, Any] = {}
@@ -98,7 +122,6 @@ def metric_of(one: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
 
 
 def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
-    """The complete result, for --json."""
     return {
         "schema": 1,
         "failed": any(one.verdict is GateVerdict.WORSE for one in cells),

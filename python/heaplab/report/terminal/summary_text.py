@@ -14,7 +14,6 @@ from heaplab.analysis import (
     Judged,
     Study,
     Summary,
-    WorstCell,
     worst_cells,
 )
 from heaplab.catalog import spec
@@ -33,12 +32,11 @@ from heaplab.report.tables.aspect_answer import (
 from heaplab.report.tables.effects_table import effects_table
 from heaplab.report.tables.interaction import interactions
 from heaplab.report.tables.server_table import server_rows
-from heaplab.report.tables.table_text import print_table
+from heaplab.report.tables.table_parts import print_table
 from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer, answer, ordered
 from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
-from heaplab.report.words.timed import how_timed
 from heaplab.stats import Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
@@ -77,7 +75,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
     if not any(analysis.summarised(kind) for kind in wording.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
-    _labelled(console, "How timed", how_timed(analysis.results.timings.values()))
+    _labelled(console, "How timed", wording.how_timed(analysis.results.timings.values()))
     _print_faults(analysis, console)
 
 
@@ -163,6 +161,10 @@ def _columns(analysis: Analysis, kind: str, summaries: list[Summary], known: lis
     everybody, several = (analysis.baseline, *names), max((s.cells_of for s in summaries), default=0)
     seen = "1" if analysis.shows_memory(kind) else units.NOTHING
     cells_run = [f"{s.cells}/{s.cells_of}" for s in summaries]
+    worst = [
+        f"{units.ratio(found[name].ratio)} {escape(found[name].experiment)}" if name in found else ""
+        for name in everybody
+    ]
     return [
         Column(analysis.compared, [escape(analysis.baseline), *map(escape, names)]),
         _ratios("time", "1", [s.time for s in summaries]),
@@ -171,11 +173,7 @@ def _columns(analysis: Analysis, kind: str, summaries: list[Summary], known: lis
         _verdicts([s.memory for s in summaries], wording.MEMORY, VERDICT),
         *(_counts(cause, names) for cause in known),
         *([] if all(s.complete for s in summaries) else [Column("cells", ["", *cells_run], CELLS)]),
-        *(
-            []
-            if several < 2
-            else [Column("at worst", [_worst(found.get(name)) for name in everybody], WORST)]
-        ),
+        *([Column("at worst", worst, WORST)] if several > 1 else []),
     ]
 
 
@@ -200,11 +198,6 @@ def _verdicts(judged: list[Judged], metric: spec.MetricSpec, rank: int) -> Colum
 def _counts(cause: Cause, names: list[str]) -> Column:
     numbers = [_number(cause.judged[name].ratio) if name in cause.judged else units.NOTHING for name in names]
     return Column(CAUSES[cause.metric][0], ["1", *numbers], CAUSES[cause.metric][1], right=True)
-
-
-def _worst(found: WorstCell | None) -> str:
-    """The largest ratio of the main metric to the best allocator's in the same cell, and where."""
-    return "" if found is None else f"{units.ratio(found.ratio)} {escape(found.experiment)}"
 
 
 def _undecided(summaries: list[Summary]) -> list[str]:

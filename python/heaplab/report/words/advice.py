@@ -205,10 +205,6 @@ def _stay(baseline: str, ranked: list[Summary], balanced: Leader) -> str:
     return f"Stay with {baseline}: nothing here is better in time or memory by more than the threshold."
 
 
-def _span(ratio: Interval) -> str:
-    return units.bounds(ratio) + ("×" if ratio.bounded else "")
-
-
 def _effect(summary: Summary, baseline: str) -> str:
     """ "44 % less time and 31 % more peak memory than glibc"."""
     time, memory = _change("time", summary.time), _change("peak memory", summary.memory)
@@ -222,5 +218,5 @@ def _change(what: str, judged: Judged) -> str:
     if judged.why is Why.NEAR_THRESHOLD:
         return wording.change_between(judged.ratio, f"less {what}", f"more {what}")
     if judged.verdict is Verdict.UNDECIDED:
-        return f"{what} undecided ({_span(judged.ratio)})"
+        return f"{what} undecided ({units.bounds(judged.ratio)}{'×' if judged.ratio.bounded else ''})"
     return wording.change(judged.ratio, f"less {what}", f"more {what}")

@@ -1,6 +1,7 @@
 """The facts about a machine in words: names and texts for the facts of machine/host.py."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from heaplab.report.words import units
@@ -35,12 +36,12 @@ MEANINGS = {
 }
 
 
-def in_words(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def in_words(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names and texts, in the order of the facts."""
     return [(NAMES.get(name, name.replace("_", " ")), text_of(name, value)) for name, value in facts.items()]
 
 
-def in_short(facts: dict[str, Any]) -> str:
+def in_short(facts: Mapping[str, Any]) -> str:
     """One line: "Example CPU, 2 CPUs, virtual, 8 GiB, Linux 6.1.0, glibc 2.36, Debian GNU/Linux 12"."""
     known = {name: value for name, value in facts.items() if value}
     parts = [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from heaplab.analysis import TIME_ONLY, Analysis
+from heaplab.analysis import TIME_ONLY, Analysis, Study
 from heaplab.report.words import wording
 from heaplab.report.words.advice import Answer
 from heaplab.stats import THRESHOLD
@@ -59,6 +59,8 @@ def arms_given(command: Sequence[str]) -> list[str]:
 
 
 ARM_OPTIONS = ("--allocator", "--factorial")
+# Options that define arms; without their values in the command, the arms' names mean nothing.
+NAMES_ARMS = {*ARM_OPTIONS, "--arm"}
 USE_LOCAL = Step("Use one: <heaplab/local/local.h>; docs/local-allocators.md has an example of each.")
 
 
@@ -82,21 +84,27 @@ def _own_program(analysis: Analysis, found: Answer, program: list[str]) -> list[
 
 
 def start_command(analysis: Analysis, pick: str, program: Sequence[str] = ("PROGRAM",)) -> str:
-    """What starts a program under an arm."""
-    return shlex.join([*_with(analysis, pick), "--", *program])
+    """What starts a program under an arm, with the option of a library of the user's."""
+    given = [word.removeprefix("--allocator=") for word in analysis.campaign.command]
+    own = [word for word in given if word.startswith(f"{pick}=")]
+    return shlex.join(["heaplab", "with", *(["--allocator", own[0]] if own else []), pick, "--", *program])
+
+
+def repeating(analysis: Analysis, study: Study) -> list[str]:
+    """The command that repeats an experiment alone; the campaign's own command if that defines arms."""
+    command = analysis.campaign.command
+    of_catalog = command[1:2] in (["compare"], ["run"]) and not {*command} & NAMES_ARMS
+    if study.workload.is_users or not of_catalog:
+        return command
+    names = ",".join(analysis.allocators)
+    scale = analysis.campaign.scale
+    return ["heaplab", "run", study.experiment.id, "--scale", scale, "--allocators", names]
 
 
 def _command(analysis: Analysis, found: Answer) -> list[Step]:
     if not found.use or found.use[0] == analysis.baseline:
         return []
     return [Step(f"Take {found.use[0]}:", shlex.join(analysis.results.libraries[found.use[0]].command))]
-
-
-def _with(analysis: Analysis, pick: str) -> list[str]:
-    """`heaplab with`, which needs the option of a library of the user's again."""
-    given = [word.removeprefix("--allocator=") for word in analysis.campaign.command]
-    own = [word for word in given if word.startswith(f"{pick}=")]
-    return ["heaplab", "with", *(["--allocator", own[0]] if own else []), pick]
 
 
 def _may_go_on(analysis: Analysis) -> bool:

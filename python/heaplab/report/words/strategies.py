@@ -49,15 +49,7 @@ STRATEGIES = {
     "heap-arena": Strategy("arena of the global allocator"),
 }
 # Pairs that differ only in the binding, and pairs that differ only in the ending: (with it, without it).
-VIRTUAL = {
-    "AS2": "AS1",
-    "AS5": "AS3",
-    "AS6": "AS4",
-    "AS9": "AS7",
-    "AS10": "AS8",
-    "AS13": "AS11",
-    "AS14": "AS12",
-}
+VIRTUAL = {"AS2": "AS1"} | {f"AS{number + 2}": f"AS{number}" for number in (3, 4, 7, 8, 11, 12)}
 WINKED = {f"AS{number + 1}": f"AS{number}" for number in range(3, 14, 2)} | {
     name: name.removesuffix("-wink") for name in STRATEGIES if name.endswith("-wink")
 }

@@ -1,15 +1,17 @@
 """Verdicts as sentences. No sentence claims more than the intervals show."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isinf, isnan
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
 from heaplab.catalog import spec
+from heaplab.records import Timing
 from heaplab.report.words import units
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
 
 SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
+CLOCKS = {"cpu_time": "CPU time", "wall_time": "wall time"}
 TIME = spec.MetricSpec(title="time", unit="s")
 UNSEEN_MEMORY = (
     "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
@@ -109,6 +111,12 @@ def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def shortened(names: Sequence[str], most: int) -> str:
+    """ "1.3, 1.2, 1.1 and 4 more"."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def change(ratio: Interval, less: str, more: str) -> str:
     """0.69 -> "31 % less time"."""
     share = ratio.estimate - 1
@@ -139,11 +147,8 @@ def extent(studies: list[Study], compared: str = "allocator") -> str:
 
 def notes_of_cards(analysis: Analysis, kind: str) -> list[str]:
     """The notes on the cards of the workloads, to be read beside an answer."""
-    return list(
-        dict.fromkeys(
-            study.workload.card.note for study in analysis.summarised(kind) if study.workload.card.note
-        )
-    )
+    notes = (study.workload.card.note for study in analysis.summarised(kind))
+    return list(dict.fromkeys(filter(None, notes)))
 
 
 def noise(analysis: Analysis, kind: str) -> str:
@@ -161,6 +166,22 @@ def noise(analysis: Analysis, kind: str) -> str:
         return f"{said}: too few blocks to know the noise."
     limits = [f"{threshold(threshold_over(one))} in {name}" for name, one in known.items()]
     return f"{said}; differences below {listed(limits)} count as none."
+
+
+def how_timed(timings: Iterable[Timing]) -> list[str]:
+    """A sentence for each way of timing; if there are several, with the names of the experiments."""
+    among: dict[str, list[str]] = {}
+    for timing in timings:
+        clock = CLOCKS[timing.clock]
+        if timing.slices:
+            own = " of its own turns" if timing.clock == "wall_time" else ""
+            how = f"Arms ran at the same time, in turns on the same CPUs; {clock}{own} decides"
+        else:
+            how = f"One arm ran after the other, because {timing.why_alone}; {clock} decides"
+        among.setdefault(f"{how}: {timing.why_clock}.", []).append(timing.experiment)
+    if len(among) < 2:
+        return list(among)
+    return [f"{', '.join(names)}: {text[0].lower()}{text[1:]}" for text, names in among.items()]
 
 
 def small_memory(analysis: Analysis, kind: str) -> str:
