@@ -214,7 +214,7 @@ void touch(char* address) {
 }
 
 TEST_P(hardened_guards, stand_between_fine_spans) {
-  constexpr std::uint32_t period = settings_tested.guarded_span_period;
+  constexpr std::uint32_t period = guarded_span_period;
   constexpr std::size_t bytes = settings_tested.fine_span_bytes;
   std::set<char*> carved;
   for (unsigned index = 0; index < 3 * period; ++index) carved.insert(tested_.carve(true, 0)->base);

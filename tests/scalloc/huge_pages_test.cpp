@@ -47,7 +47,8 @@ struct huge_page_log : system_platform {
 
 class huge_pages_of_large_blocks : public testing::Test {
 protected:
-  using heap = large_blocks<test_traits<concurrent::std_sync, settings_tested, huge_page_log>>;
+  using heap_traits = test_traits<concurrent::std_sync, settings_tested, huge_page_log>;
+  using heap = large_blocks<heap_traits>;
 
   huge_pages_of_large_blocks() { huge_page_log::asked = huge_page_log::forbidden = 0; }
 
@@ -81,7 +82,7 @@ TEST_F(huge_pages_of_large_blocks, cost_one_look_at_a_block_that_was_never_writt
   tested.deallocate(block);
   EXPECT_EQ(huge_page_log::looks_at_pages, 1U);
   tested.deallocate(fill(allocate(tested, 16 * mebibyte), 16 * mebibyte));
-  EXPECT_EQ(huge_page_log::looks_at_pages, 1U + settings_tested.huge_page_samples);
+  EXPECT_EQ(huge_page_log::looks_at_pages, 1U + large_mappings<heap_traits>::samples);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_the_newest_block_in_use) {

@@ -44,10 +44,12 @@ struct idle_platform : fake_platform {
   static int processors() { return 0; }
 };
 
+using tested = idle_purge<test_traits<concurrent::std_sync, knobs, idle_platform>>;
+
 struct work {
   unsigned rounds = 0, needed = 3;
   std::vector<unsigned> asks_in_round = {};
-  idle_purge<test_traits<concurrent::std_sync, knobs, idle_platform>>* asked = nullptr;
+  tested* asked = nullptr;
 
   static std::int64_t wait() { return 100; }
   bool purge() {
@@ -70,7 +72,7 @@ protected:
   }
   static std::size_t helpers() { return idle_platform::started.size(); }
 
-  idle_purge<test_traits<concurrent::std_sync, knobs, idle_platform>> tested_;
+  tested tested_;
 };
 
 TEST_F(idle_purge_test, has_one_helper_however_often_it_is_asked) {
@@ -98,7 +100,7 @@ TEST_F(idle_purge_test, looks_again_where_it_was_asked_in_the_last_round) {
 
 TEST_F(idle_purge_test, changes_its_helper_in_a_program_that_is_never_idle) {
   tested_.ask(nullptr);
-  constexpr unsigned rounds = knobs.helper_milliseconds / 100;
+  constexpr unsigned rounds = tested::helper_milliseconds / 100;
   work done{.needed = 1000, .asks_in_round = {rounds - 2, rounds + 2}, .asked = &tested_};
   tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, rounds + 2);
@@ -126,7 +128,7 @@ TEST_F(idle_purge_test, works_at_once_in_a_hurry) {
 
 TEST_F(idle_purge_test, hands_a_hurry_on_to_the_next_helper) {
   tested_.ask(nullptr);
-  work first{.needed = 1000, .asks_in_round = {knobs.helper_milliseconds / 100 + 1}, .asked = &tested_};
+  work first{.needed = 1000, .asks_in_round = {tested::helper_milliseconds / 100 + 1}, .asked = &tested_};
   tested_.serve(idle_platform::started[0], first);
   ASSERT_EQ(helpers(), 2U);
   tested_.hurry();

@@ -158,12 +158,13 @@ TEST_F(record_sweep_test, loses_no_span_where_there_is_no_memory_for_a_map) {
 }
 
 TEST_F(record_sweep_test, waits_until_much_may_go) {
-  const std::uint32_t worth = kept.record_sweep_bytes / sizeof(span_type) / page_;
+  constexpr std::size_t enough = 1 * mib;
+  const std::uint32_t worth = enough / sizeof(span_type) / page_;
   auto all = purged(worth - 1);
-  tested_.pool.sweep_records(tested_.spans, kept.record_sweep_bytes);
+  tested_.pool.sweep_records(tested_.spans, enough);
   EXPECT_EQ(dropped(all), 0U);
   all = purged(1);
-  tested_.pool.sweep_records(tested_.spans, kept.record_sweep_bytes);
+  tested_.pool.sweep_records(tested_.spans, enough);
   EXPECT_EQ(dropped(all), page_);
 }
 

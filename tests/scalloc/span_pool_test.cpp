@@ -12,6 +12,7 @@
 namespace heaplab::scalloc {
 namespace {
 
+using kept_pool = span_pool<pool_traits<kept>>;
 constexpr config one_zone = paper();
 // Spans that take twice what is kept.
 constexpr unsigned twice_the_bound = 2 * kept.retained_span_bytes / kept.fine_span_bytes;
@@ -267,15 +268,15 @@ TEST_F(span_pool_with_helper, gives_way_for_long_in_the_heaps_own_thread) {
   fill();
   const std::size_t before = tested_.pool.retained_bytes();
   counting_platform::hurries = 0;
-  tested_.pool.give_way(tested_.spans, 0, kept.give_way_bytes);
+  tested_.pool.give_way(tested_.spans, 0, kept_pool::give_way_bytes);
   EXPECT_EQ(counting_platform::hurries, 0U);
   tested_.pool.give_way_further(tested_.spans);
-  EXPECT_EQ(tested_.pool.retained_bytes(), before - kept.give_way_bytes) << "nothing is left";
-  tested_.pool.give_way(tested_.spans, 0, kept.give_way_bytes + mib);
+  EXPECT_EQ(tested_.pool.retained_bytes(), before - kept_pool::give_way_bytes) << "nothing is left";
+  tested_.pool.give_way(tested_.spans, 0, kept_pool::give_way_bytes + mib);
   EXPECT_EQ(counting_platform::hurries, 1U);
-  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept.give_way_bytes);
+  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept_pool::give_way_bytes);
   tested_.pool.give_way_further(tested_.spans);
-  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept.give_way_bytes - mib);
+  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept_pool::give_way_bytes - mib);
 }
 
 TEST_F(span_pool_with_helper, keeps_all_memory_of_coarse_spans) {
@@ -296,7 +297,7 @@ TEST_F(span_pool_with_helper, gives_way_to_coarse_spans) {
 
 TEST_F(span_pool_with_helper, gives_way_to_fine_spans_a_fraction_of_the_bound_at_once) {
   const std::size_t before = fill_coarse();
-  const auto share = static_cast<unsigned>(tested_.bound() / kept.purge_divisor / kept.fine_span_bytes);
+  const auto share = static_cast<unsigned>(tested_.bound() / kept_pool::purge_divisor / kept.fine_span_bytes);
   for (unsigned step = 1; step < share; ++step) EXPECT_EQ(tested_.pool.get(tested_.spans, 0, 0), nullptr);
   EXPECT_EQ(tested_.pool.retained_bytes(), before);
   EXPECT_EQ(tested_.pool.get(tested_.spans, 0, 0), nullptr);
@@ -313,7 +314,7 @@ TEST_F(span_pool_with_helper, gives_way_where_a_class_of_larger_real_spans_takes
   for (unsigned step = 0; step < growing; ++step)
     ASSERT_NE(tested_.pool.get(tested_.spans, large_class, 0), nullptr);
   const std::size_t purged = before - (growing + 1) * taken - tested_.pool.retained_bytes();
-  EXPECT_GE(purged, growing * tail - tested_.bound() / kept.purge_divisor);
+  EXPECT_GE(purged, growing * tail - tested_.bound() / kept_pool::purge_divisor);
   EXPECT_LE(purged, growing * tail + taken);
 }
 

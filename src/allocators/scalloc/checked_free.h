@@ -76,7 +76,7 @@ private:
   static bool has_buffer() {
     if (thread::has_buffer()) [[likely]]
       return true;
-    if (++frees_without_buffer_ <= Traits::settings.frees_without_buffer) return false;
+    if (++frees_without_buffer_ <= most_frees_without_buffer) return false;
     thread::own_buffer([] { return false; });
     return thread::has_buffer();
   }
@@ -104,6 +104,7 @@ private:
     Front.deallocate_slow(*thread::buffer(), *span, block);
   }
 
+  static constexpr std::uint32_t most_frees_without_buffer = 16;
   static constinit inline thread_local std::uint32_t frees_without_buffer_ = 0;
 };
 

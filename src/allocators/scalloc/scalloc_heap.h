@@ -29,12 +29,12 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
+#include "shim/heap_concept.h"
 #include "base/os_pages.h"
 #include "base/wiped_on_fork.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/solo_sections.h"
 #include "concurrent/sync.h"
-#include "shim/heap_concept.h"
 
 namespace heaplab::scalloc {
 
@@ -129,7 +129,7 @@ public:
     } else {
       // In place, unless too much of the block would be unused.
       const std::size_t usable = usable_in_span(*span, block);
-      if (bytes <= usable && (bytes > usable / Config.shrink_divisor || usable <= class_step)) return block;
+      if (bytes <= usable && (bytes > usable / shrink_divisor || usable <= class_step)) return block;
       if (bytes > usable && bytes <= Config.span_request_limit()) bytes = classes::grown(usable, bytes);
     }
     void* const moved = reallocate_by_copy<scalloc_heap>(block, bytes);
@@ -205,7 +205,7 @@ private:
   // Whether the class of a request is looked up. Hardened, that of a block of no bytes is not: 0 - 1 is the
   // largest number.
   HEAPLAB_FAST_PATH static bool is_looked_up(std::size_t bytes) {
-    constexpr std::size_t most = Config.class_lookup_limit - Config.canary_bytes;
+    constexpr std::size_t most = traits::classes::lookup_limit - Config.canary_bytes;
     return Config.hardened ? bytes - 1 < most : bytes <= most;
   }
 
@@ -285,7 +285,7 @@ private:
   }
 
   static bool shrink_arena_to_fit(std::size_t address_space) {
-    return front_.spans().shrink(address_space / Config.address_space_divisor);
+    return front_.spans().shrink(address_space / arena<traits>::address_space_divisor);
   }
 
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.

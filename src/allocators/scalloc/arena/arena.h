@@ -53,16 +53,26 @@ class arena {
   // The numbers of the spans of both zones fit into a tagged_index.
   static_assert(settings.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
 
+  // The smallest arena, in coarse spans: where the system refuses it, no block of a span is to be had.
+  static constexpr std::size_t least_spans = 4;
+  // Spans are dense where at least this percentage of their address space is touched, by so many samples. A
+  // lower share makes sparse spans resident as a whole; a higher one pays page faults in programs whose spans
+  // a class leaves a quarter unused.
+  static constexpr std::size_t dense_percent = 70, density_samples = 64;
+
 public:
   static constexpr bool has_coarse_zone = settings.has_coarse_zone();
+  // The arena takes at most 1/N of a limited address space (RLIMIT_AS). The rest serves large blocks, stacks
+  // and libraries, which the process cannot do without.
+  static constexpr std::size_t address_space_divisor = 2;
 
-  // Reserves up to `wanted` bytes: at most a share of a limited address space (config.h), and half as much
+  // Reserves up to `wanted` bytes: at most a share of a limited address space, and half as much
   // again and again while the system refuses. False: the system refuses even the least arena. Called once,
   // before every other function.
   bool open(std::size_t wanted, huge_page_policy huge_pages) {
-    wanted = std::min(wanted, platform::address_space_limit() / settings.address_space_divisor);
+    wanted = std::min(wanted, platform::address_space_limit() / address_space_divisor);
     wanted = align_down(wanted, settings.coarse_span_bytes);
-    for (; wanted >= settings.least_arena_spans * settings.coarse_span_bytes;
+    for (; wanted >= least_spans * settings.coarse_span_bytes;
          wanted = align_down(wanted / 2, settings.coarse_span_bytes))
       if (reserve(wanted)) break;
     if (records_ == nullptr) return false;
@@ -227,7 +237,7 @@ public:
 private:
   bool becomes_guard_now(span_type& span) {
     const bool is_guard = becomes_guard<Traits>(span, number_of(span));
-    guard_places_.store(number_of(span) / settings.guarded_span_period + 1, std::memory_order_release);
+    guard_places_.store(number_of(span) / guarded_span_period + 1, std::memory_order_release);
     return is_guard;
   }
 
@@ -273,14 +283,13 @@ private:
   // Looks at some of the spans in these bytes of the fine zone.
   bool are_dense(std::size_t begin, std::size_t end) const {
     const std::size_t stride = std::max<std::size_t>(
-        align_down((end - begin) / settings.huge_part_samples, settings.fine_span_bytes),
-        settings.fine_span_bytes);
+        align_down((end - begin) / density_samples, settings.fine_span_bytes), settings.fine_span_bytes);
     std::size_t seen = 0, resident = 0;
     for (std::size_t at = begin; at < end; at += stride) {
       seen += settings.fine_span_bytes;
       resident += fine_.records()[at >> fine_shift].resident_bytes();
     }
-    return resident * 100 >= seen * settings.huge_dense_percent;
+    return resident * 100 >= seen * dense_percent;
   }
 
   span_type* renewed(std::uint32_t number) {

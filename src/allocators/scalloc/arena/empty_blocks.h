@@ -24,7 +24,7 @@ public:
     for (std::size_t tries = guards == 0 ? 0 : most_tries; tries > 0; --tries) {
       // relaxed: a number publishes nothing. What was freed last is handed out again last.
       const std::size_t number = next_.fetch_add(1, std::memory_order_relaxed);
-      const std::size_t place = number / granules % guards * settings.guarded_span_period;
+      const std::size_t place = number / granules % guards * guarded_span_period;
       span<Traits>& guard = spans.span_number(static_cast<std::uint32_t>(place));
       const std::size_t granule = number % granules;
       if (guard.secrets.is_of_guard() && guard.live.try_begin(granule))

@@ -17,8 +17,9 @@ enum class growth_direction : std::uint8_t { up, down };
 template <class Traits>
 class opened_range {
   using platform = typename Traits::platform;
-  static constexpr std::size_t least_step = Traits::settings.least_open_step;
-  static constexpr std::size_t most_step = Traits::settings.most_open_step;
+  // A range grows by as many bytes as it has already, within these bounds. Larger steps mean fewer system
+  // calls, and more memory that counts as used in overcommit mode 2 or under mlockall.
+  static constexpr std::size_t least_step = 4 * mib, most_step = 4 * gib;
 
 public:
   // `start` is where the range begins, or where it ends if it grows down.

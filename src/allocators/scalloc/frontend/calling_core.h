@@ -49,22 +49,25 @@ class calling_core {
   static constexpr const config& settings = Traits::settings;
   static_assert(settings.most_cached > 0 && !settings.hardened);
 
-  // How many blocks of a class a CPU caches.
+  // How many blocks of a class a CPU caches: at most most_blocks, and no more than fit into most_bytes. At
+  // first first_blocks, and twice as many whenever the cache has run empty or full. More take the lock less
+  // often, and keep more spans from becoming empty.
+  static constexpr std::uint32_t most_blocks = 128, first_blocks = 8;
+  static constexpr std::size_t most_bytes = 64 * kib;
   struct plan {
     static constexpr unsigned kinds = classes::count;
     static constexpr std::uint32_t most(unsigned class_index) {
       const std::size_t bytes = classes::table[class_index].block_bytes;
-      if (bytes > settings.class_lookup_limit) return 0;
-      return static_cast<std::uint32_t>(
-          std::min<std::size_t>(settings.core_cached_blocks, settings.core_cached_bytes / bytes));
+      if (bytes > classes::lookup_limit) return 0;
+      return static_cast<std::uint32_t>(std::min<std::size_t>(most_blocks, most_bytes / bytes));
     }
     static constexpr std::uint32_t first(unsigned class_index) {
-      return std::min(settings.core_cached_first, most(class_index));
+      return std::min(first_blocks, most(class_index));
     }
   };
   using stacks = concurrent::core_stacks<plan>;
   // Half of the largest cache of a class.
-  static constexpr unsigned most_at_once = settings.core_cached_blocks / 2;
+  static constexpr unsigned most_at_once = most_blocks / 2;
 
 public:
   // --- the fast path ---

@@ -73,8 +73,11 @@ struct alignas(hot_alignment<Traits>) lab {
   static constexpr bool hardened = Traits::settings.hardened;
   [[no_unique_address]] std::conditional_t<hardened, random_source<typename Traits::platform>,
                                            no_random_source> random;
-  [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<Traits::settings.quarantine_blocks>,
-                                           no_quarantine> quarantine;
+  // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
+  // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
+  static constexpr std::size_t quarantine_blocks = 32;
+  [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<quarantine_blocks>, no_quarantine>
+      quarantine;
   // One for each class: a thread that allocates takes blocks of a class from one span for a while, and so
   // they often come to the thread that frees them.
   using batches = std::array<remote_batch<span_type>, class_count>;

@@ -17,6 +17,11 @@ class span_reclaim {
   using lab_type = lab<Traits>;
 
 public:
+  // The background purge thread gives back records of free spans without memory once so many bytes of records
+  // may go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may
+  // stay for good.
+  static constexpr std::size_t record_sweep_bytes = 1 * mib;
+
   explicit span_reclaim(span_life<Traits>& life) : life_(life) {}
 
   // True: find() found holes, under the lock of the lists of the span's owner, and until end_purge nobody
@@ -78,7 +83,7 @@ bool span_reclaim<Traits>::purge_unneeded(std::int64_t now) {
   life_.pool().decay(life_.spans(), now);
   if (life_.pool().retains_much()) return true;
   life_.spans().keep_small_pages();
-  life_.pool().sweep_records(life_.spans(), Traits::settings.record_sweep_bytes);
+  life_.pool().sweep_records(life_.spans(), record_sweep_bytes);
   return false;
 }
 

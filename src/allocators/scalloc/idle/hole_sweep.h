@@ -28,6 +28,9 @@ class hole_sweep {
   using sync = typename Traits::sync;
   using sections = concurrent::solo_sections<sync>;
   static constexpr const config& settings = Traits::settings;
+  // Most spans of one look of the background purge thread, and most ranges of pages that it gives back: some
+  // milliseconds each, once in a decay period.
+  static constexpr std::size_t spans_per_look = 256 * kib, purges_per_look = 32 * kib;
 
 public:
   constexpr explicit hole_sweep(frontend<Traits>& front) : front_(front) {}
@@ -40,7 +43,7 @@ public:
     if (!lock_.try_lock()) return true;
     next_look_ = now + settings.decay_milliseconds;
     if (position_ == 0) waiting_ = 0;
-    look_at_spans(settings.spans_per_look, settings.purges_per_look, true);
+    look_at_spans(spans_per_look, purges_per_look, true);
     lock_.unlock();
     return position_ != 0 || waiting_ >= settings.idle_purge_bytes;
   }
@@ -177,7 +180,7 @@ private:
     span_count_ = range_count_ = 0;
   }
 
-  static constexpr std::size_t limit = config::purge_batch_spans, most_ranges_of_a_span = 32;
+  static constexpr std::size_t limit = purge_batch_spans, most_ranges_of_a_span = 32;
 
   frontend<Traits>& front_;
   // Of the thread that sweeps.

@@ -21,6 +21,11 @@ class idle_purge {
   static constexpr const config& settings = Traits::settings;
 
 public:
+  // In a program that is never idle a helper makes room for a new one after so long: a user, rights and
+  // namespaces which the program gave up meanwhile are those of its threads, not of threads that exist
+  // already. Shorter costs a thread more often, some tens of microseconds each.
+  static constexpr std::int64_t helper_milliseconds = 500;
+
   // Called in a new process, before every other function, and again without effect.
   void begin_process() {
     if (process_ != 0) return;
@@ -65,7 +70,7 @@ public:
       // acquire pairs with hurry: the work is visible.
       const bool is_urgent = is_urgent_.exchange(0, std::memory_order_acquire) != 0;
       if (post_.is_relieved(number)) return is_urgent ? hurry() : void();
-      if (platform::milliseconds() - begin >= settings.helper_milliseconds) post_.offer(number);
+      if (platform::milliseconds() - begin >= helper_milliseconds) post_.offer(number);
       if (!work.purge() && post_.try_resign(number)) return;
     }
   }

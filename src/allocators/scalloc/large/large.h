@@ -27,6 +27,11 @@ template <class Traits>
 class large_blocks {
   using platform = typename Traits::platform;
   static constexpr const config& settings = Traits::settings;
+  // realloc to a smaller size gives pages back if that is more than 1/N of the block.
+  static constexpr std::size_t shrink_divisor = 8;
+  // Blocks that may have a mapping of the kernel's own each, of the 65 530 that a process usually may have
+  // (vm.max_map_count). Further ones lie side by side, where the kernel joins them.
+  static constexpr std::size_t most_spread = 1'024;
 
 public:
   // Bytes of freed mappings that may be retained (retained_mappings.h).
@@ -156,7 +161,7 @@ private:
   // --- live blocks ---
 
   // Whether another block may have a mapping of the kernel's own. For the holder of the lock.
-  bool has_room_to_spread() const { return registry_.count() < settings.spread_large_blocks; }
+  bool has_room_to_spread() const { return registry_.count() < most_spread; }
 
   // 0: no live block begins there.
   std::size_t bytes_of(const void* block) {
@@ -227,7 +232,7 @@ private:
       before = registry_.bytes_of(block);
       if (before == 0) return nullptr;
       // A small excess is kept: to give back so few pages does not pay for a system call.
-      if (bytes <= before && bytes >= before - before / settings.large_shrink_divisor) return block;
+      if (bytes <= before && bytes >= before - before / shrink_divisor) return block;
       registry_.begin_move(block);
       live_.set(live_.bytes() - before, platform::milliseconds());
       sparse = has_room_to_spread();

@@ -1,10 +1,10 @@
 // How large blocks get their pages from the system and give them back.
 //
-// A block of at least `huge_block_bytes` begins at a multiple of a huge page. Such blocks do not touch each
+// A block of at least `least_huge` bytes begins at a multiple of a huge page. Such blocks do not touch each
 // other, so that the kernel keeps a mapping for each; where a process has many large blocks, the next ones
 // lie side by side instead, and the kernel makes one mapping of them.
 //
-// A block of at least `huge_block_bytes` consists of huge pages, so that a page fault brings 512 pages, where
+// A block of at least `least_huge` bytes consists of huge pages, so that a page fault brings 512 pages, where
 // the program fills its blocks of about that size (the same power of two): from the first that was filled
 // throughout until up to seven others were not. Such a block was freed, outgrown by realloc, or the newest of
 // its size when the next was asked for. Where a program leaves its blocks of a size sparse, they hold no more
@@ -35,8 +35,14 @@ class large_mappings {
   using platform = typename Traits::platform;
   static constexpr const config& settings = Traits::settings;
   static constexpr std::size_t huge_page = os_pages::huge_page_bytes;
+  // Smaller blocks would waste up to half in rounding to huge pages.
+  static constexpr std::size_t least_huge = 4 * mib;
 
 public:
+  // Pages that are looked at to tell whether a block was filled. Each costs a system call, at every free of a
+  // block of at least `least_huge` bytes.
+  static constexpr std::size_t samples = 16;
+
   // Called before a second thread can call anything here.
   void allow_huge_pages() { may_be_huge_ = true; }
 
@@ -118,8 +124,7 @@ public:
     // Of a size without trust only a filled block counts. To look at a page that was never written is a page
     // fault and two system calls, so that one such page is enough.
     const bool only_while_full = !settings.hardened && !wants_huge(bytes);
-    const page_sample seen =
-        sample_pages<platform>(block, bytes, settings.huge_page_samples, only_while_full);
+    const page_sample seen = sample_pages<platform>(block, bytes, samples, only_while_full);
     // Hardened, the excess over the request holds zeros. Otherwise it holds what earlier blocks held there.
     const bool is_filled = settings.hardened ? seen.is_filled() : seen.is_full();
     if (chooses_pages && seen.with_data > 0)
@@ -144,7 +149,7 @@ public:
     const auto* const newest = newest_of(bytes).load(std::memory_order_relaxed);
     const auto* const marked = marked_of(bytes).load(std::memory_order_acquire);
     const std::size_t least = least_of(bytes);
-    if ((newest != nullptr && is_being_filled<platform>(newest, least, settings.huge_page_samples)) ||
+    if ((newest != nullptr && is_being_filled<platform>(newest, least, samples)) ||
         (marked != nullptr && marks_are_gone<platform>(marked, least)))
       trust(bytes, true);
   }
@@ -197,7 +202,7 @@ private:
   static constexpr unsigned trust_bits = 3;
   static constexpr std::uint64_t most_trust = (1U << trust_bits) - 1;
 
-  static bool is_huge(std::size_t bytes) { return bytes >= settings.huge_block_bytes; }
+  static bool is_huge(std::size_t bytes) { return bytes >= least_huge; }
 
   bool wants_huge(std::size_t bytes) const {
     return is_huge(bytes) && (trust_.load(std::memory_order_relaxed) >> shift_of(bytes) & most_trust) > 0;
@@ -207,7 +212,7 @@ private:
   // largest sizes share the last place.
   static constexpr unsigned places = 64 / trust_bits;
   static unsigned place_of(std::size_t bytes) {
-    const unsigned place = log2_floor(bytes - 1) - log2_floor(settings.huge_block_bytes - 1);
+    const unsigned place = log2_floor(bytes - 1) - log2_floor(least_huge - 1);
     return std::min(place, places - 1);
   }
   // Where trust_ counts for a size.

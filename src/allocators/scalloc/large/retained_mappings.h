@@ -18,6 +18,9 @@
 
 namespace heaplab::scalloc {
 
+// Most freed blocks that are retained. Each request looks at all of them, under the lock.
+inline constexpr unsigned most_retained_mappings = 64;
+
 struct retained_mapping {
   char* block;
   std::size_t bytes;
@@ -28,7 +31,7 @@ struct retained_mapping {
 // long, and others want the lock. A child of fork loses what another thread had here.
 template <class Traits>
 class leaving_mappings {
-  static constexpr unsigned limit = Traits::settings.retained_large_slots;
+  static constexpr unsigned limit = most_retained_mappings;
 
 public:
   void add(const retained_mapping& mapping) {
@@ -51,8 +54,12 @@ private:
 template <class Traits>
 class retained_mappings {
   static constexpr const config& settings = Traits::settings;
-  static constexpr unsigned slots = settings.retained_large_slots;
-  static constexpr std::size_t rest_divisor = settings.large_rest_divisor;
+  static constexpr unsigned slots = most_retained_mappings;
+  // Within the limit, blocks are retained up to these bytes plus 1/N of those of live blocks. More saves page
+  // faults and raises the peak. Measured with large_cycle.
+  static constexpr std::size_t floor_bytes = 8 * mib, live_divisor = 8;
+  // A request takes a mapping whole if at most 1/N more than asked would remain.
+  static constexpr std::size_t rest_divisor = 16;
   using leaving = leaving_mappings<Traits>;
 
 public:
@@ -86,14 +93,13 @@ public:
     return {found.block, bytes, found.since};
   }
 
-  // Retains a mapping and releases the oldest ones beyond a bound. The bound grows with the live bytes
-  // (config.h), and is never above the distance of the live bytes from their recent peak: what the program
+  // Retains a mapping and releases the oldest ones beyond a bound. The bound grows with the live bytes,
+  // and is never above the distance of the live bytes from their recent peak: what the program
   // did not use at its peak is not needed to reach that peak again. The new mapping alone is always within
   // the bound, unless it exceeds the limit. False: it does, and nothing has changed.
   bool put(char* block, std::size_t bytes, const live_account<Traits>& live, std::int64_t now, leaving& to) {
     if (bytes > limit_) return false;
-    const std::size_t share =
-        settings.retained_large_floor_bytes + live.bytes() / settings.retained_large_live_divisor;
+    const std::size_t share = floor_bytes + live.bytes() / live_divisor;
     const std::size_t fallen = live.recent_peak() - live.bytes();
     const std::size_t bound = std::min(limit_, std::max(bytes, std::min(share, fallen)));
     while (bytes_ + bytes > bound || count_ == slots) release_oldest(to);

@@ -37,15 +37,6 @@ struct config {
   // Address space reserved once, at the first allocation. It bounds what spans may hold and costs nothing
   // else. At most 2^26 fine spans, as far as span numbers reach.
   std::size_t arena_bytes = 1 * tib;
-  // The smallest arena, in coarse spans: where the system refuses it, no block of a span is to be had.
-  std::size_t least_arena_spans = 4;
-  // The arena takes at most 1/N of a limited address space (RLIMIT_AS). The rest serves large blocks, stacks
-  // and libraries, which the process cannot do without.
-  std::size_t address_space_divisor = 2;
-  // A zone gets access rights for as many bytes as it has already, within these bounds. Larger steps mean
-  // fewer system calls, and more memory that counts as used in overcommit mode 2 or under mlockall.
-  std::size_t least_open_step = 4 * mib;
-  std::size_t most_open_step = 4 * gib;
   // Address space of a span of the fine zone, which grows from the bottom of the arena. A span holds blocks
   // of one class at a time: larger spans mean fewer visits to the span-pool and more memory tied to a class.
   std::size_t fine_span_bytes = 64 * kib;
@@ -69,9 +60,6 @@ struct config {
   std::size_t color_page_from_bytes = 256 * kib;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
-  // The class of a size up to this is looked up in a table, one byte for 16 bytes of size; the class of a
-  // larger size is computed. Only looked-up sizes take malloc's fast path.
-  std::size_t class_lookup_limit = 32 * kib;
 
   // --- when spans change hands ---
 
@@ -103,16 +91,10 @@ struct config {
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
-  // Each CPU caches freed blocks of a class up to class_lookup_limit in front of its buffer, which its
+  // Each CPU caches freed blocks, up to the size whose class is looked up, in front of its buffer, which its
   // threads share; they take the buffer's lock only where the cache is empty or full (calling_core.h). So
   // memory is bounded by CPUs instead of threads. Precondition: most_cached > 0, not hardened.
   bool core_caches = false;
-  // Most cached blocks of a class for each CPU: as many as fit into core_cached_bytes, and at most
-  // core_cached_blocks. At first core_cached_first, and twice as many whenever the cache has run empty or
-  // full. More take the lock less often, and keep more spans from becoming empty.
-  std::uint32_t core_cached_blocks = 128;
-  std::uint32_t core_cached_first = 8;
-  std::size_t core_cached_bytes = 64 * kib;
   // A block of a span that is not hot, freed by its owner, is cached by the hot span of its class while the
   // hot span has fewer free blocks than a limit, and the next malloc takes the cached block. More cached
   // blocks spare more moves of spans, and keep more spans from becoming empty, for each thread and class. The
@@ -120,12 +102,9 @@ struct config {
   std::uint32_t most_cached = 0;
   std::uint32_t fewest_cached = 0;
   std::uint32_t cache_step = 0;
-  // No more cached blocks than fit into cached_bytes; but of large blocks large_cached, as far as these fit
-  // into large_cached_bytes. A span holds so few large blocks that without cached ones nearly every free
-  // moves a span.
-  std::size_t cached_bytes = 64 * kib;
+  // So many large blocks are cached for each class, as far as they fit (size_classes.h). A span holds so few
+  // large blocks that without cached ones nearly every free moves a span.
   std::uint32_t large_cached = 0;
-  std::size_t large_cached_bytes = 256 * kib;
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;
@@ -139,16 +118,10 @@ struct config {
   // realloc to a larger size returns a block at least this percentage larger than the old block. 0: as large
   // as asked (paper).
   unsigned growth_percent = 0;
-  // Smaller blocks grow to the size asked for: they are copied fast.
-  std::size_t growth_from_bytes = 256;
-  // realloc to growth_ahead_from_bytes and more returns a block at least this percentage larger than asked,
-  // because copying such a block is dear, and pages that the program never writes cost no memory. 0: as large
-  // as asked (paper). Measured (growing_buffers).
+  // realloc to a size that is dear to copy (size_classes.h) returns a block at least this percentage larger
+  // than asked: pages that the program never writes cost no memory. 0: as large as asked (paper). Measured
+  // (growing_buffers).
   unsigned growth_ahead_percent = 0;
-  std::size_t growth_ahead_from_bytes = 32 * kib;
-  // realloc to a smaller size stays in place unless it would use at most 1/N of the block. A larger N copies
-  // less and leaves more of a block unused.
-  std::size_t shrink_divisor = 2;
 
   // --- the span-pool and memory of the system ---
 
@@ -172,15 +145,10 @@ struct config {
   // While the background purge thread is there to purge what is not needed for a decay period, free spans are
   // retained whatever the bound, and give way to memory that grows (span_pool.h).
   bool retains_beyond_bound = false;
-  // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
-  // rarer and page faults more.
-  std::size_t purge_divisor = 16;
   // A column of the pool that retains more than before asks all columns for the right to a quarter more, at
   // most to so much more (split_account.h). Less makes threads that empty spans meet more often; more purges
   // that much before the bound is reached.
   std::int64_t retained_ahead_bytes = 128 * kib;
-  // Most spans that are purged together; the array of their ranges lies on the stack.
-  static constexpr std::size_t purge_batch_spans = 128;
   // Purge them by one call (process_madvise, Linux 6.18) instead of one for each run of neighbours. A seccomp
   // filter that kills at unknown calls then kills the process.
   bool purge_at_once = false;
@@ -195,17 +163,6 @@ struct config {
   std::size_t idle_purge_bytes = unlimited;
   // Whether there is such a thread, unless the environment tells otherwise (settings.h).
   bool purges_when_idle = true;
-  // In a program that is never idle such a thread makes room for a new one after so long: a user, rights and
-  // namespaces which the program gave up meanwhile are those of its threads, not of threads that exist
-  // already. Shorter costs a thread more often, some tens of microseconds each.
-  std::int64_t helper_milliseconds = 500;
-  // A thread that needs memory elsewhere purges so much of the free spans beyond the bound itself, and
-  // leaves the rest to the background purge thread (span_pool.h). 4 MiB take 50 us.
-  std::size_t give_way_bytes = 4 * mib;
-  // The background purge thread gives back records of free spans without memory once so many bytes of records
-  // may go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may
-  // stay for good.
-  std::size_t record_sweep_bytes = 1 * mib;
   // Whole free pages inside spans in use go back to the system (hole_sweep.h), at malloc_trim and, where
   // there is an idle purge, from spans that nobody changed for a decay period.
   bool purges_holes = false;
@@ -213,50 +170,23 @@ struct config {
   // background purge thread looks where all spans have so much address space. Less asks for the thread in
   // small programs, where holes are no more than this.
   std::size_t hole_sweep_bytes = 16 * mib;
-  // Most spans of one look, and most ranges of pages that one look gives back: some milliseconds each, once
-  // in a decay period.
-  std::size_t spans_per_look = 256 * kib, purges_per_look = 32 * kib;
   huge_page_policy huge_pages = huge_page_policy::never;
   // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
   // 2 MiB that a huge page may touch too early are then less than a sixteenth.
   std::size_t huge_zone_bytes = 32 * mib;
   // Beyond, the zone grows in parts of so many bytes, or of 1/huge_part_divisor of the zone, each of which
-  // gets huge pages where the spans of as much before it have touched at least this percentage of their
-  // address space, by some samples. Less makes sparse spans resident as a whole; more pays page faults in
-  // programs whose spans a class leaves a quarter unused. Smaller parts follow the program faster, with a
-  // system call each.
+  // gets huge pages where the spans of as much before it are dense (arena.h). Smaller parts follow the
+  // program faster, with a system call each.
   std::size_t huge_part_bytes = 8 * mib;
   std::size_t huge_part_divisor = 4;
-  std::size_t huge_part_samples = 64;
-  std::size_t huge_dense_percent = 70;
 
   // --- large blocks: those above span_block_limit ---
 
   // Bytes of freed large blocks that may be retained for reuse instead of being unmapped. 0: none (paper).
   std::size_t retained_large_bytes = 0;
-  // Within retained_large_bytes, freed blocks are retained up to this plus 1/N of the bytes of live large
-  // blocks. More saves page faults and raises the peak. Measured with large_cycle.
-  std::size_t retained_large_floor_bytes = 8 * mib;
-  std::size_t retained_large_live_divisor = 8;
-  // Most freed blocks that are retained. Each request looks at all of them, under the lock.
-  static constexpr unsigned retained_large_slots = 64;
-  // A request takes a retained block whole if at most 1/N more than asked would remain.
-  std::size_t large_rest_divisor = 16;
-  // realloc to a smaller size gives pages back if that is more than 1/N of the block.
-  std::size_t large_shrink_divisor = 8;
-  // Large blocks that may have a mapping of the kernel's own each, of the 65 530 that a process usually may
-  // have (vm.max_map_count). Further ones lie side by side, where the kernel joins them.
-  std::size_t spread_large_blocks = 1'024;
   // Places in the first table of the registry of large blocks, a power of two. A table is at most half full;
   // then one of twice the size takes over.
   std::size_t first_registry_entries = os_pages::largest_page_bytes / 16;
-  // Blocks of this size and more begin at a huge page, and consist of huge pages where the program fills its
-  // blocks of about their size (large_mappings.h). Smaller ones would waste up to half in rounding to huge
-  // pages.
-  std::size_t huge_block_bytes = 4 * mib;
-  // Pages that are looked at to tell whether a block was filled. Each costs a system call, at every free of
-  // a block of at least huge_block_bytes.
-  std::size_t huge_page_samples = 16;
 
   // --- defence against faulty programs and those who exploit them (docs/hardening.md) ---
 
@@ -266,25 +196,11 @@ struct config {
   bool hardened = false;
   // Bytes behind each block of a span that show whether the program wrote past the block's end: 8, or 0.
   std::size_t canary_bytes = 0;
-  // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
-  // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
-  static constexpr std::size_t quarantine_blocks = 32;
   // Blocks of a span of another owner that leave quarantine go back together, so many at most, or as many as
   // have so many bytes. More make compare-and-swaps rarer, and pin more blocks for each thread and size
   // class.
   std::uint32_t remote_batch_blocks = 16;
   std::uint32_t remote_batch_bytes = static_cast<std::uint32_t>(4 * kib);
-  // A thread that only frees has no quarantine for its first frees.
-  static constexpr std::uint32_t frees_without_buffer = 16;
-  // Freed blocks of spans below this size are overwritten with zeros. Of larger ones the pages go back to the
-  // system where few seem to be written, and only the pages that hold data are overwritten elsewhere: a
-  // smaller limit means fewer page faults and more system calls. Measured with acdc (docs/decisions/0022).
-  std::size_t zeroed_block_bytes = 32 * kib;
-  // Of so many fine spans carved in a row the first is a guard, without access. Fewer guard more, at the
-  // price of address space and page tables; no memory.
-  std::uint32_t guarded_span_period = 16;
-  // Guards between fine spans that may have a mapping of the kernel's own each, on kernels before Linux 6.13.
-  std::uint32_t guard_mappings = 1'024;
   // The arena begins at a random multiple of arena_alignment() within so much address space, unless the
   // address space is limited.
   std::size_t arena_scatter_bytes = 64 * gib;

@@ -44,12 +44,19 @@ inline constexpr unsigned reciprocal_shift = 44;
 template <const config& Config>
 class size_classes {
   static constexpr std::size_t linear_limit = Config.linear_class_limit;
-  static constexpr std::size_t lookup_limit = Config.class_lookup_limit;
+  // realloc makes blocks from this size on grow ahead (growth_percent), as smaller ones are copied fast; and
+  // to sizes from `copied_dear` on by growth_ahead_percent.
+  static constexpr std::size_t grows_ahead_from = 256, copied_dear = 32 * kib;
+  // Bytes of the cached blocks of a class; of large ones (large_cached).
+  static constexpr std::size_t cached_bytes = 64 * kib, large_cached_bytes = 256 * kib;
   static constexpr unsigned linear_count = linear_limit / class_step;
   static constexpr unsigned step_bits = log2_floor(Config.classes_per_doubling);
   static constexpr unsigned doublings = log2_floor(Config.span_block_limit) - log2_floor(linear_limit);
 
 public:
+  // The class of a size up to this is looked up in a table, one byte for 16 bytes of size; the class of a
+  // larger size is computed. Only looked-up sizes take malloc's fast path.
+  static constexpr std::size_t lookup_limit = 32 * kib;
   static constexpr unsigned count = linear_count + doublings * Config.classes_per_doubling;
 
   // Precondition: bytes <= span_block_limit. 0 bytes count as 1.
@@ -67,7 +74,7 @@ public:
   }
 
   // Every class ends at a multiple of class_step, so that all sizes of a step have one class. Precondition:
-  // bytes <= class_lookup_limit.
+  // bytes <= lookup_limit.
   static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
@@ -82,9 +89,8 @@ public:
   // How large to make a block of `from` bytes that is to hold `wanted`. A block that grows in small steps
   // would otherwise be copied at each step that leads to another class.
   static constexpr std::size_t grown(std::size_t from, std::size_t wanted) {
-    if (from < Config.growth_from_bytes) return wanted;
-    const std::size_t ahead =
-        wanted >= Config.growth_ahead_from_bytes ? wanted * Config.growth_ahead_percent / 100 : 0;
+    if (from < grows_ahead_from) return wanted;
+    const std::size_t ahead = wanted >= copied_dear ? wanted * Config.growth_ahead_percent / 100 : 0;
     const std::size_t generous = std::max(from + from * Config.growth_percent / 100, wanted + ahead);
     return std::max(wanted, std::min(generous, Config.span_request_limit()));
   }
@@ -108,9 +114,9 @@ public:
       const std::size_t used = kind.blocks * bytes, room = room_for_colors(kind);
       kind.colors = static_cast<std::uint16_t>(room / color_step + 1);
       kind.real_span_bytes = static_cast<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
-      const std::size_t fitting = Config.cached_bytes / bytes;
+      const std::size_t fitting = cached_bytes / bytes;
       const std::size_t most = std::min<std::size_t>(fitting, Config.most_cached);
-      const std::size_t large = std::min<std::size_t>(Config.large_cached_bytes / bytes, Config.large_cached);
+      const std::size_t large = std::min<std::size_t>(large_cached_bytes / bytes, Config.large_cached);
       kind.most_cached = static_cast<std::uint8_t>(std::max(most, large));
       kind.fewest_cached = static_cast<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
       kind.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
@@ -212,7 +218,7 @@ private:
   static_assert(Config.fewest_cached <= Config.most_cached && Config.most_cached <= UINT8_MAX);
   // The fast path of free does not ask whether a class has cached blocks.
   static_assert(Config.most_cached == 0 ||
-                (Config.fewest_cached > 0 && Config.cached_bytes >= Config.fine_block_limit));
+                (Config.fewest_cached > 0 && cached_bytes >= Config.fine_block_limit));
 };
 
 }  // namespace heaplab::scalloc

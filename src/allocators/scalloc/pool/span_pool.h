@@ -39,6 +39,12 @@ class span_pool {
 
 public:
   static constexpr unsigned column_limit = settings.pool_column_limit;
+  // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
+  // rarer and page faults more.
+  static constexpr std::size_t purge_divisor = 16;
+  // A thread that needs memory elsewhere purges so much of the free spans beyond the bound itself, and leaves
+  // the rest to the background purge thread. 4 MiB take 50 us.
+  static constexpr std::size_t give_way_bytes = 4 * mib;
 
   // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {
@@ -114,9 +120,9 @@ public:
     if (excess == 0) return;
     // relaxed: growth that two threads count at once goes back once, by either.
     const std::size_t grown = grown_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    if (grown < static_cast<std::size_t>(bound(spans)) / settings.purge_divisor) return;
+    if (grown < static_cast<std::size_t>(bound(spans)) / purge_divisor) return;
     const std::size_t wanted = std::min(excess, grown_.exchange(0, std::memory_order_relaxed));
-    const std::size_t now = std::min(wanted, settings.give_way_bytes);
+    const std::size_t now = std::min(wanted, give_way_bytes);
     purge_any(spans, column % columns(), now);
     if (wanted == now) return;
     // relaxed: hurry_purge publishes it.
@@ -222,7 +228,7 @@ private:
   void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
     if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound()) {
       granted = retained_.take_back(columns());
-      const auto kept = static_cast<std::int64_t>(most - most / settings.purge_divisor);
+      const auto kept = static_cast<std::int64_t>(most - most / purge_divisor);
       if (granted > kept && granted + settings.retained_ahead_bytes > most) {
         purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
         granted = retained_.take_back(columns());

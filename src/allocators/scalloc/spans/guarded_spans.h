@@ -10,14 +10,20 @@
 
 namespace heaplab::scalloc {
 
+// Of so many fine spans carved in a row the first is a guard, without access. Fewer guard more, at the price
+// of address space and page tables; no memory.
+inline constexpr std::uint32_t guarded_span_period = 16;
+// Guards in each zone that may have a mapping of the kernel's own each, on kernels before Linux 6.13.
+inline constexpr std::size_t most_guard_mappings = 1'024;
+
 // Whether the fine span of that number, which was just carved, becomes a guard for good: of
 // guarded_span_period spans the first does, unless the system refuses. Then its addresses serve as blocks of
 // no bytes (empty_blocks.h).
 template <class Traits>
 bool becomes_guard(span<Traits>& span, std::size_t number) {
-  constexpr std::size_t period = Traits::settings.guarded_span_period;
+  constexpr std::size_t period = guarded_span_period;
   if (number % period != 0) return false;
-  const bool may_split = number / period < Traits::settings.guard_mappings;
+  const bool may_split = number / period < most_guard_mappings;
   if (!install_guard<typename Traits::platform>(span.base, Traits::settings.fine_span_bytes, may_split))
     return false;
   span.secrets.set_guard();
@@ -28,7 +34,7 @@ bool becomes_guard(span<Traits>& span, std::size_t number) {
 template <class Traits>
 void guard_end(char* base, std::size_t number) {
   char* const guard = base + align_up(Traits::classes::most_coarse_bytes(), os_pages::page_bytes());
-  const bool may_split = number < Traits::settings.guard_mappings;
+  const bool may_split = number < most_guard_mappings;
   install_guard<typename Traits::platform>(guard, os_pages::page_bytes(), may_split);
 }
 

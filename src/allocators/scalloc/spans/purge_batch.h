@@ -12,6 +12,9 @@
 
 namespace heaplab::scalloc {
 
+// Most spans that are purged together; the array of their ranges lies on the stack.
+inline constexpr std::size_t purge_batch_spans = 128;
+
 // Purges a span's memory beyond its first `kept` bytes, in whole pages. The system may refuse; the span then
 // has all its memory as before. Precondition: no other thread can reach the span.
 template <class Traits>
@@ -63,7 +66,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t limit = config::purge_batch_spans;
+  static constexpr std::size_t limit = purge_batch_spans;
 
   // The whole of a fine span: a huge page backs the part, too, that blocks never touched.
   static std::size_t bytes_of(const span_type& span) {

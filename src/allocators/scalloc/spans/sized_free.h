@@ -7,6 +7,10 @@
 
 namespace heaplab::scalloc {
 
+// realloc to a smaller size stays in place unless it would use at most 1/N of the block. A larger N copies
+// less and leaves more of a block unused.
+inline constexpr std::size_t shrink_divisor = 2;
+
 // Whether a block of `usable` bytes may have been allocated with so many, as a sized delete tells. `span`:
 // the block's, null for a large one.
 template <class Traits>
@@ -16,7 +20,7 @@ bool may_be_size_of(const span<Traits>* span, std::size_t usable, std::size_t by
   constexpr const config& settings = Traits::settings;
   if (bytes > usable || usable == 0) return bytes == usable;
   // realloc has left more of the block unused, at most.
-  if (was_resized && bytes > usable / settings.shrink_divisor) return true;
+  if (was_resized && bytes > usable / shrink_divisor) return true;
   // A large block, rounded up to pages, or one that serves where no span was left.
   if (span == nullptr)
     return bytes <= settings.span_request_limit() || usable - bytes < os_pages::huge_page_bytes;
