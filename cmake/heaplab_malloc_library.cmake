@@ -35,7 +35,7 @@ set(heaplab_malloc_link_options
 
 function(heaplab_malloc_objects target)
   add_library(${target} OBJECT ${ARGN})
-  target_link_libraries(${target} PRIVATE heaplab_shim)
+  target_link_libraries(${target} PRIVATE heaplab_base)
   target_compile_options(${target} PRIVATE ${heaplab_malloc_compile_options})
 endfunction()
 

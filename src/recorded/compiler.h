@@ -18,7 +18,7 @@
 
 #include "recorded/thread_streams.h"
 #include "recorded/workload_writer.h"
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::recorded {
 

@@ -12,7 +12,7 @@
 #include <unordered_set>
 
 #include "trace/block_habits.h"
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::recorded {
 

@@ -1,7 +1,7 @@
 // The control block of a recording: a file in the folder of the recording, mapped by every process.
 #pragma once
 
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 

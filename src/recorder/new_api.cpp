@@ -9,10 +9,10 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "cxx_runtime/cxx_runtime.h"
 #include "recorder/early_arena.h"
 #include "recorder/next_functions.h"
 #include "recorder/recording.h"
-#include "shim/cxx_runtime.h"
 
 namespace heaplab::recorder {
 namespace {
@@ -28,21 +28,21 @@ HEAPLAB_FAST_PATH void* try_new(kind k, std::size_t size, std::size_t alignment,
 }
 
 HEAPLAB_SLOW_PATH void* new_slow(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
-  while (shim::call_new_handler())
+  while (call_new_handler())
     if (void* const block = try_new(k, size, alignment, site)) return block;
-  shim::throw_bad_alloc();
+  throw_bad_alloc();
 }
 
 HEAPLAB_SLOW_PATH void* new_nothrow_slow(kind k, std::size_t size, std::size_t alignment,
                                          const call_site& site) noexcept {
-  while (shim::call_new_handler_nothrow())
+  while (call_new_handler_nothrow())
     if (void* const block = try_new(k, size, alignment, site)) return block;
   return nullptr;
 }
 
 // `alignment` 0: a form without alignment.
 HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
-  if (alignment != 0 && !is_power_of_two(alignment)) shim::throw_bad_alloc();
+  if (alignment != 0 && !is_power_of_two(alignment)) throw_bad_alloc();
   void* const block = try_new(k, size, alignment, site);
   return block != nullptr ? block : new_slow(k, size, alignment, site);
 }
@@ -67,9 +67,6 @@ HEAPLAB_FAST_PATH Function* replaced(Function* in_effect, Function* ours) {
   return in_effect == ours ? nullptr : in_effect;
 }
 
-using plain_delete = void(void*) noexcept;
-using aligned_delete = void(void*, std::align_val_t) noexcept;
-
 HEAPLAB_FAST_PATH std::size_t bytes_of(std::align_val_t alignment) {
   return static_cast<std::size_t>(alignment);
 }
@@ -93,16 +90,16 @@ HEAPLAB_OWN_NAME("_ZdaPvSt11align_val_t") void own_aligned_delete_array(void*, s
 
 }  // namespace heaplab::recorder
 
-using heaplab::recorder::aligned_delete;
+using heaplab::aligned_delete;
+using heaplab::aligned_new;
+using heaplab::call_nothrow;
+using heaplab::plain_delete;
+using heaplab::plain_new;
 using heaplab::recorder::bytes_of;
 using heaplab::recorder::delete_block;
 using heaplab::recorder::new_block;
 using heaplab::recorder::new_block_nothrow;
-using heaplab::recorder::plain_delete;
 using heaplab::recorder::replaced;
-using heaplab::shim::aligned_new;
-using heaplab::shim::call_nothrow;
-using heaplab::shim::plain_new;
 using heaplab::trace::kind;
 namespace own = heaplab::recorder;
 

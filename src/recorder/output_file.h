@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "base/atomic.h"
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 

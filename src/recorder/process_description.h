@@ -1,7 +1,7 @@
 // What the file of a process says about the process, and the clocks by which stamps become times.
 #pragma once
 
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 

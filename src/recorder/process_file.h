@@ -16,7 +16,7 @@
 #include "base/compiler.h"
 #include "recorder/live_table.h"
 #include "recorder/thread_state.h"
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

@@ -6,7 +6,7 @@
 
 #include "base/assertion.h"
 #include "base/atomic.h"
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/instruction_counter.h"
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 

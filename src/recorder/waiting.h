@@ -6,7 +6,7 @@
 
 #include "base/compiler.h"
 #include "recorder/thread_state.h"
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 

@@ -13,7 +13,7 @@
 // library.
 #pragma once
 
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 
 static_assert(heaplab::heap<heaplab::shim::bound_heap>);
 

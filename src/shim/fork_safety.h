@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #include "base/atomic.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 
 namespace heaplab::shim {
 

@@ -27,8 +27,8 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/heap_concept.h"
 #include "base/os_pages.h"
-#include "shim/heap_concept.h"
 
 namespace heaplab::shim {
 

@@ -20,8 +20,8 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "shim/cxx_runtime.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
+#include "cxx_runtime/cxx_runtime.h"
 
 namespace heaplab::shim {
 
@@ -67,7 +67,7 @@ HEAPLAB_BASE_FORM void* operator new[](std::size_t size) {
 
 HEAPLAB_BASE_FORM void* operator new(std::size_t size, std::align_val_t align) {
   const auto alignment = static_cast<std::size_t>(align);
-  if (!heaplab::is_power_of_two(alignment)) heaplab::shim::throw_bad_alloc();
+  if (!heaplab::is_power_of_two(alignment)) heaplab::throw_bad_alloc();
   void* const block = heaplab::shim::try_new(size, alignment);
   return block != nullptr ? block : heaplab::shim::new_slow(size, alignment);
 }
@@ -139,9 +139,9 @@ HEAPLAB_REPLACEABLE void* operator new(std::size_t size, const std::nothrow_t&) 
 }
 
 HEAPLAB_REPLACEABLE void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  constexpr heaplab::shim::plain_new* own = heaplab::shim::own_new_array;
-  if (heaplab::shim::plain_new* const in_effect = ::operator new[]; in_effect != own)
-    return heaplab::shim::call_nothrow(in_effect, size);
+  constexpr heaplab::plain_new* own = heaplab::shim::own_new_array;
+  if (heaplab::plain_new* const in_effect = ::operator new[]; in_effect != own)
+    return heaplab::call_nothrow(in_effect, size);
   return heaplab::shim::new_nothrow(size);
 }
 
@@ -152,9 +152,9 @@ HEAPLAB_REPLACEABLE void* operator new(std::size_t size, std::align_val_t align,
 
 HEAPLAB_REPLACEABLE void* operator new[](std::size_t size, std::align_val_t align,
                                          const std::nothrow_t&) noexcept {
-  constexpr heaplab::shim::aligned_new* own = heaplab::shim::own_new_array;
-  if (heaplab::shim::aligned_new* const in_effect = ::operator new[]; in_effect != own)
-    return heaplab::shim::call_nothrow(in_effect, size, align);
+  constexpr heaplab::aligned_new* own = heaplab::shim::own_new_array;
+  if (heaplab::aligned_new* const in_effect = ::operator new[]; in_effect != own)
+    return heaplab::call_nothrow(in_effect, size, align);
   return heaplab::shim::new_nothrow(size, align);
 }
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "base/compiler.h"
+#include "base/heap_concept.h"
 #include "base/usdt.h"
-#include "shim/heap_concept.h"
 #include "shim/sampled_blocks.h"
 
 #ifndef HEAPLAB_USDT

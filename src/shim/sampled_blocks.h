@@ -45,7 +45,8 @@ private:
     return static_cast<std::uint64_t>(-natural_logarithm(uniform) * interval) + 1;
   }
 
-  // To a millionth, without the mathematical library. By the series of the area tangent.
+  // Exact to a millionth: ln((1 + t) / (1 - t)) is 2 t (1 + t^2 / 3 + t^4 / 5 ...). The mathematical library
+  // would be one more library in each process.
   static double natural_logarithm(double of) {
     const auto bits = std::bit_cast<std::uint64_t>(of);
     const auto exponent = static_cast<double>(static_cast<int>(bits >> 52) - 1023);

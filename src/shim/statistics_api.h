@@ -20,7 +20,7 @@
 #include <climits>
 
 #include "base/compiler.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 
 namespace heaplab::shim {
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 

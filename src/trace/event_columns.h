@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "trace/event.h"
+#include "trace/raw/event.h"
 #include "trace/varint.h"
 
 namespace heaplab::trace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 

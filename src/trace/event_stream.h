@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "trace/event.h"
 #include "trace/event_rules.h"
+#include "trace/raw/event.h"
 #include "trace/trace_file.h"
 
 namespace heaplab::trace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "trace/event.h"
 #include "trace/event_rules.h"
 #include "trace/properties.h"
+#include "trace/raw/event.h"
 #include "trace/trace_writer.h"
 #include "trace/verifier.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "trace/address_table.h"
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 

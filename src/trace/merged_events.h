@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/event.h"
+#include "trace/raw/event.h"
 #include "trace/raw_process.h"
 #include "trace/thread_cursor.h"
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/event.h"
 #include "trace/live_blocks.h"
+#include "trace/raw/event.h"
 #include "trace/time_series.h"
 
 namespace heaplab::trace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trace/file_descriptor.h"
-#include "trace/raw_file.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::trace {
 

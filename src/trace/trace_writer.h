@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/assertion.h"
-#include "trace/event.h"
 #include "trace/event_rules.h"
 #include "trace/file_descriptor.h"
 #include "trace/frame.h"
 #include "trace/properties.h"
+#include "trace/raw/event.h"
 #include "trace/varint.h"
 
 namespace heaplab::trace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "trace/address_table.h"
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "recorded/compiler.h"
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::testing {
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-CONTROL_MAGIC = 0x326C6F72746E6F63  # src/trace/raw_file.h
+CONTROL_MAGIC = 0x326C6F72746E6F63  # src/trace/raw/raw_file.h
 COUNTER, TICKETS = 1, 2  # stamps
 ON, WAITING = 1, 2
 FILTERS = 1000  # of system calls: more than these tests run under

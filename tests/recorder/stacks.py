@@ -14,7 +14,7 @@ from pathlib import Path
 
 from recorded_program import Recorder, expect_all, number, run_case
 
-MOST_FRAMES = 33  # src/trace/raw_file.h
+MOST_FRAMES = 33  # src/trace/raw/raw_file.h
 DEPTHS = 50
 
 

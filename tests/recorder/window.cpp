@@ -13,7 +13,7 @@
 namespace {
 
 constexpr int blocks = 1000;
-constexpr std::size_t state_at = 12;  // src/trace/raw_file.h
+constexpr std::size_t state_at = 12;  // src/trace/raw/raw_file.h
 constexpr std::size_t control_bytes = 4096;
 std::atomic<void*> places[64];
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 

@@ -74,7 +74,7 @@ class Replays:
         return min(found), int(median(found)), max(found)
 
     def less(self, other: "Replays", moment: int) -> tuple[int, int, int]:
-        """Bytes less at a moment in the replays `other` than in these: the least, of medians, the most."""
+        """How many bytes less the replays `other` hold at a moment: at least, by the medians, at most."""
         low, middle, high = self.memory(moment)
         least, medium, most = other.memory(moment)
         return low - most, middle - medium, high - least

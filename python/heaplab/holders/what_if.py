@@ -20,7 +20,7 @@ class WhatIf:
     replays: list[Replays]  # measured under each treatment, in the order of the replays together
 
     def less(self, number: int, together: Replays, moment: int) -> tuple[int, int, int]:
-        """Bytes less with the sites apart under treatment `number`: the least, of medians, the most."""
+        """How many bytes less are held with the sites apart under treatment `number`, as Replays.less."""
         return together.less(self.replays[number], moment)
 
     def unpinned(self, number: int, together: Replays, moment: int) -> int:

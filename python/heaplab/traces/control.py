@@ -1,4 +1,4 @@
-"""The page that heaplab and the recorded processes share: `raw_control` of src/trace/raw_file.h."""
+"""The page that heaplab and the recorded processes share: `raw_control` of src/trace/raw/raw_file.h."""
 
 import mmap
 import struct

@@ -24,9 +24,9 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/heap_concept.h"
 #include "base/os_pages.h"
 #include "base/text_line.h"
-#include "shim/heap_concept.h"
 
 namespace heaplab::bump {
 

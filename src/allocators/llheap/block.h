@@ -15,7 +15,7 @@
 
 #include "allocators/llheap/size_classes.h"
 #include "base/bits.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 
 namespace heaplab::llheap {
 

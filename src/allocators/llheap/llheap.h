@@ -20,7 +20,7 @@
 #include "base/assertion.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 
 namespace heaplab::llheap {
 

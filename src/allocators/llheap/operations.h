@@ -1,4 +1,4 @@
-// All operations of the heap, as src/shim/heap_concept.h and heaplab/llheap.h require them.
+// All operations of the heap, as src/base/heap_concept.h and heaplab/llheap.h require them.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include "allocators/llheap/llheap.h"
 #include "allocators/llheap/report.h"
 #include "allocators/llheap/resizing.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 
 namespace heaplab::llheap {
 

@@ -9,8 +9,8 @@
 #include "allocators/llheap/counters.h"
 #include "allocators/llheap/size_classes.h"
 #include "allocators/llheap/thread_heap.h"
+#include "base/heap_concept.h"
 #include "base/text_line.h"
-#include "shim/heap_concept.h"
 
 namespace heaplab::llheap {
 

@@ -29,7 +29,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
-#include "shim/heap_concept.h"
+#include "base/heap_concept.h"
 #include "base/os_pages.h"
 #include "base/wiped_on_fork.h"
 #include "concurrent/futex_lock.h"

@@ -8,8 +8,8 @@
 #include "allocators/scalloc/frontend/frontend.h"
 #include "allocators/scalloc/large/large.h"
 #include "base/compiler.h"
+#include "base/heap_concept.h"
 #include "base/text_line.h"
-#include "shim/heap_concept.h"
 
 namespace heaplab::scalloc {
 

@@ -29,7 +29,7 @@ constexpr unsigned limit_s = 60;
 sem_t list_is_locked, fork_begins;
 atomic<pid_t> forking_thread = 0;  // relaxed: semaphores order everything that depends on the value
 
-// Whether a thread of this process sleeps. Without stdio, whose lock the thread may be sleeping for.
+// Whether a thread of this process sleeps. Uses no stdio: the thread may be sleeping for a lock of stdio.
 bool sleeps(pid_t thread) {
   char path[64], text[256] = {};
   std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);

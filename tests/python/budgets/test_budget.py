@@ -37,7 +37,7 @@ def heaplab(*words: str) -> int:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With the program and its budget."""
+    """A folder with the program, compiled, and its budget."""
     made = tmp_path_factory.mktemp("budget")
     source = Path(__file__).with_name("budgeted.cpp")
     flags = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <new>
 
-namespace heaplab::shim {
+namespace heaplab {
 
 // False: no new-handler is set. An exception of the handler passes through.
 bool call_new_handler();
@@ -24,4 +24,4 @@ using aligned_delete = void(void*, std::align_val_t) noexcept;
 void* call_nothrow(plain_new* replaced, std::size_t size) noexcept;
 void* call_nothrow(aligned_new* replaced, std::size_t size, std::align_val_t alignment) noexcept;
 
-}  // namespace heaplab::shim
+}  // namespace heaplab

@@ -6,7 +6,7 @@
 //
 // Static library: the names are strong. This object is linked only into a program that uses operator new, and
 // a weak name would not fetch the definition from the archive of the run-time library.
-#include "shim/cxx_runtime.h"
+#include "cxx_runtime/cxx_runtime.h"
 
 #include <dlfcn.h>
 
@@ -27,7 +27,7 @@ HEAPLAB_RUNTIME_NAME std::new_handler heaplab_get_new_handler() noexcept asm("_Z
 HEAPLAB_RUNTIME_NAME void heaplab_throw_bad_alloc() asm("_ZSt17__throw_bad_allocv");
 }
 
-namespace heaplab::shim {
+namespace heaplab {
 namespace {
 
 #ifdef HEAPLAB_SHARED
@@ -87,4 +87,4 @@ void* call_nothrow(aligned_new* replaced, std::size_t size, std::align_val_t ali
   }
 }
 
-}  // namespace heaplab::shim
+}  // namespace heaplab

@@ -11,7 +11,7 @@
 
 #include "base/assertion.h"
 #include "base/atomic.h"
-#include "trace/event.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 
