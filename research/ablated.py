@@ -15,7 +15,7 @@ class Ablation:
     short: str  # the option that says how much work there is, for callgrind: with this much, and with half
     with_it: str = "scalloc-paper"  # an allocator, or options that choose a strategy
     without: str = ""
-    simulated: str = ""  # a column of the simulator's table
+    simulated: str = ""  # a workload of the simulator
     why: str = ""  # what the counts say of it
 
     @property

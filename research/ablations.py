@@ -3,7 +3,7 @@
 
 Each pair of arms runs the same small workload in turns. Times are CPU times of the whole process; page faults
 and peak memory are the kernel's; instructions are callgrind's, of a shorter run without its start. Transfers
-of cache lines between cores come from docs/scalloc-coherence.md. Example, some minutes:
+of cache lines between cores come from research/coherence.csv. Example, some minutes:
     research/ablations.py --pairs 9 --page docs/ablations.md
 """
 
@@ -22,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+import coherence_curves
 from ablated import ABLATIONS, GROWTH, STRATEGIES, Ablation
 from heaplab.catalog import contents, locate, native
 from heaplab.machine import host
@@ -37,7 +38,6 @@ from heaplab.stats import Interval, compare
 from page_parts import machine
 
 ROOT = Path(__file__).parents[1]
-COHERENCE = ROOT / "docs/scalloc-coherence.md"
 TIME_LIMIT_S = 300.0
 MEASURES = {
     "time": "CPU time",
@@ -154,12 +154,11 @@ def transfers(one: Ablation) -> tuple[str, str] | None:
     """Lines moved for an operation with 256 threads, and atomic operations in parentheses."""
     if not one.simulated:
         return None
-    lines = COHERENCE.read_text().split("## The variants")[1].split("\n## ")[0].splitlines()
-    head, *rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")
-    ]
-    values = {each[0]: each[head.index(one.simulated)] for each in rows}
-    return values[one.with_it], values[one.without]
+    known = coherence_curves.counts()
+    return (
+        coherence_curves.at_most_threads(known, one.simulated, one.with_it),
+        coherence_curves.at_most_threads(known, one.simulated, one.without),
+    )
 
 
 # ---------------------------------------------------------------- the page

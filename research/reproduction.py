@@ -3,7 +3,8 @@
 
 The verdicts lie in research/reproduction.json. Each of RESULTS replaces the verdicts and the pictures of the
 experiments it measured, unless it was broken off; all others keep theirs, with their dates. Without RESULTS
-the page is written again from what lies there.
+the page is written again from what lies there. The simulator's curves beside scalloc's figures come from
+research/coherence.csv each time (coherence_curves.py).
 Example: research/reproduction.py out/publications/*/*/results.jsonl
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+import coherence_curves
 from heaplab.analysis import Analysis
 from heaplab.campaign import store
 from heaplab.catalog import contents as catalogs
@@ -32,8 +34,9 @@ HOW = """\
 on other days, in words: [ACDC](acdc-assessment.md), [llheap](llheap-assessment.md),
 [local allocators](local-allocators-published.md), [scalloc](scalloc-performance.md).
 The catalog `more` of some commands has the quick scale with other numbers of threads: see
-`research/more_threads.py`. For more threads than processors the [coherence simulator](scalloc-coherence.md)
-counts what they cost each other, up to 256."""
+`research/more_threads.py`. For more threads than processors, the pages of scalloc's figures 6 to 10, 13 and
+14 end with curves of the [coherence simulator](scalloc-coherence.md): what up to 256 threads cost each
+other."""
 
 
 def load(path: Path) -> list[Reproduced]:
@@ -76,6 +79,7 @@ def main() -> None:
         analysis = Analysis(results)
         known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
         reproduction_pictures.write(analysis, PAGE.with_suffix(""), catalog_here().published)
+    coherence_curves.write(PAGE.with_suffix(""), known.values())
     write(list(known.values()), VERDICTS)
     PAGE.write_text(page_of(list(known.values())))
 

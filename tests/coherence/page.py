@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Look for what a program prints in a page of docs/.
+"""Look for what a program prints in a page of docs/, or in another file.
 
-Usage: page.py PAGE PROGRAM
+Usage: page.py PAGE PROGRAM [ARGUMENT...]
 
 Exit status 0: the page has it, 1: it does not, and the lines it lacks are printed, 2: wrong usage.
 """
@@ -12,11 +12,11 @@ from pathlib import Path
 
 
 def main() -> int:
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
-    page, program = Path(sys.argv[1]), sys.argv[2]
-    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    page, program = Path(sys.argv[1]), sys.argv[2:]
+    printed = subprocess.run(program, check=True, capture_output=True, text=True).stdout
     text = page.read_text()
     if printed in text:
         return 0

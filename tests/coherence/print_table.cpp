@@ -1,6 +1,7 @@
-// Usage: print_table [WORKLOAD...]
+// Usage: print_table [--csv] [WORKLOAD...]
 //
-// Prints the table of scalloc in docs/scalloc-coherence.md; for each WORKLOAD a table of all variants.
+// Prints the table of scalloc in docs/scalloc-coherence.md; for each WORKLOAD a table of all variants. With
+// --csv the rows of research/coherence.csv: all variants, and without a WORKLOAD those of all workloads.
 // Example: print_table span-pool. Exit status 0: printed, 2: no such workload.
 #include <cstdio>
 #include <exception>
@@ -52,11 +53,37 @@ void print_scalloc() {
   for (const workload& work : workloads()) print_row(work.name, work, variants().front());
 }
 
-void print(const std::vector<std::string>& names) {
+// Two rows for each variant: transfers and atomic operations an operation, for each number of threads.
+void print_csv(const workload& work) {
+  for (const variant& tested : variants()) {
+    const std::string begin = std::string(work.name) + "," + std::string(tested.name);
+    std::string transfers = begin + ",transfers", atomic_changes = begin + ",atomic";
+    for (const unsigned threads : thread_counts) {
+      const counts seen = simulate(work, tested, threads).all;
+      transfers += "," + decimal(seen.per_operation(seen.transfers));
+      atomic_changes += "," + decimal(seen.per_operation(seen.atomic_changes));
+    }
+    std::printf("%s\n%s\n", transfers.c_str(), atomic_changes.c_str());
+  }
+}
+
+void print_csv_head() {
+  std::string head = "workload,variant,counted";
+  for (const unsigned threads : thread_counts) head += "," + std::to_string(threads);
+  std::printf("%s\n", head.c_str());
+}
+
+void print_all_csv() {
+  print_csv_head();
+  for (const workload& work : workloads()) print_csv(work);
+}
+
+void print(std::vector<std::string> words) {
+  const bool is_csv = std::erase(words, "--csv") > 0;
   std::vector<const workload*> wanted;
-  for (const std::string& name : names) wanted.push_back(&workload_named(name));
-  for (const workload* const work : wanted) print_variants(*work);
-  if (names.empty()) print_scalloc();
+  for (const std::string& name : words) wanted.push_back(&workload_named(name));
+  for (const workload* const work : wanted) (is_csv ? print_csv : print_variants)(*work);
+  if (words.empty()) (is_csv ? print_all_csv : print_scalloc)();
 }
 
 }  // namespace

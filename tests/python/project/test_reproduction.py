@@ -11,8 +11,10 @@ import synthetic
 
 from heaplab.catalog import contents
 from heaplab.errors import UsageError
+from heaplab.report.page import reproduction_page
 
-RESEARCH = Path(__file__).parents[3] / "research"
+ROOT = Path(__file__).parents[3]
+RESEARCH = ROOT / "research"
 # How many figures and tables a reader of each publication counts.
 NUMBERED = {
     "ACDC": (22, 6),
@@ -87,6 +89,53 @@ def test_every_picture_of_the_page_is_there(tool: ModuleType) -> None:
     for page in pages:
         for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
             assert (page.parent / name).is_file(), name
+
+
+@pytest.fixture
+def curves(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(RESEARCH)
+    return importlib.import_module("coherence_curves")
+
+
+def test_the_simulators_curves_end_the_pages_of_scallocs_figures(
+    tool: ModuleType, curves: ModuleType, tmp_path: Path
+) -> None:
+    known = tool.load(tool.VERDICTS)
+    names = [reproduction_page.file_name(one.experiment) for one in curves.CURVES]
+    assert len(names) == 7
+    for name in names:
+        page = tool.PAGE.with_suffix("") / name
+        (tmp_path / name).write_text(page.read_text().split(curves.HEADING)[0])
+    for _ in range(2):
+        curves.write(tmp_path, known)
+        for name in names:
+            assert (tmp_path / name).read_text() == (tool.PAGE.with_suffix("") / name).read_text()
+
+
+def test_the_page_of_the_simulator_has_the_counts_of_the_curves(curves: ModuleType) -> None:
+    known = curves.counts()
+    page = (ROOT / "docs/scalloc-coherence.md").read_text()
+    of_scalloc, of_variants = (
+        rows_below(page.split(f"\n## {heading}\n")[1])
+        for heading in ("Transfers an operation", "The variants")
+    )
+    for work, *printed in of_scalloc[1:]:
+        transfers = known[work, "scalloc", "transfers"]
+        assert printed == [*transfers.values(), known[work, "scalloc", "atomic"][256]], work
+    for variant, *printed in of_variants[1:]:
+        works = of_variants[0][1:]
+        assert printed == [curves.at_most_threads(known, work, variant) for work in works], variant
+    assert (len(of_scalloc), len(of_variants)) == (9, 7)
+
+
+def rows_below(text: str) -> list[list[str]]:
+    """The rows of the first table, without the rule below its head."""
+    table = text[text.index("|") :].partition("\n\n")[0]
+    head, _, *rows = [
+        [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+        for line in table.splitlines()
+    ]
+    return [head, *rows]
 
 
 def test_a_catalog_with_more_threads_has_the_lengths_of_the_quick_scale(
