@@ -39,7 +39,8 @@ def write_one(study: Study, drawn: Section, printed: Published | None, folder: P
         return f"![{alt}]({path.name})"
 
     for drawing in drawn.drawings:
-        lines += [f"## {drawing.title}", picture(drawing.svg, drawing.alt), drawing.note]
+        alt = drawing.alt.removesuffix(" Numbers in the table below.")  # which the report's page has
+        lines += [f"## {drawing.title}", picture(drawing.svg, alt), drawing.note]
     for plot in experiment.plots:
         for one in published_beside.tables(study, plot, printed) if plot.kind in TABLES else []:
             lines.append(f"## {captioned(plot, one.table.caption)}")
