@@ -1,12 +1,14 @@
 """A laboratory for the runner: a fake workload, and libraries that serve malloc for real."""
 
 import gc
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory, success
-from subprocesses import SHARED, compiled
+from laboratory import Laboratory, cut_off, success
+from subprocesses import OVER_LIBC, SHARED, compiled, written
 
 from heaplab.campaign import store
 from heaplab.machine import signals
@@ -14,14 +16,7 @@ from heaplab.report.page import report_page
 
 # Files whose tests take longest.
 LONGEST = ("test_examples.py", "test_action.py", "test_check_planted.py", "test_engines.py", "test_site.py")
-LIBRARY = r"""
-#include <stddef.h>
-extern void* __libc_malloc(size_t);
-extern void __libc_free(void*);
-const char* fake_name = NAME;
-void* malloc(size_t size) { return __libc_malloc(size); }
-void free(void* block) { __libc_free(block); }
-"""
+LIBRARY = f"const char* fake_name = NAME;{OVER_LIBC}"
 
 # Prints a sample whose value depends on the allocator. What it does beyond that is asked for by variables
 # FAKE_CRASH, FAKE_HANG, FAKE_EXIT, FAKE_GARBAGE (an allocator's library file), FAKE_SERVED and FAKE_LOG.
@@ -131,16 +126,13 @@ def catalog_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A catalog with the fake workload and one experiment on it."""
     top = tmp_path_factory.mktemp("laboratory")
     program = compiled(top / "fake_workload", WORKLOAD)
-    folder = top / "catalog"
-    for name, text in {
+    files = {
         "workloads/fake.toml": WORKLOAD_CARD.replace("PROGRAM", str(program)),
         "experiments/fake/one.toml": EXPERIMENT,
         "experiments/compared/one.toml": COMPARED,
         "suites/fake.toml": 'title = "fake"\nexperiments = ["fake/*"]\n',
-    }.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
+    }
+    return written(top / "catalog", files)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -161,7 +153,16 @@ def finished(
     return lab
 
 
-MEASURES = {"lab", "half_done", "finished"}
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """Imported where it is needed: many tests need no browser."""
+    from in_browser import running
+
+    with running() as browser:
+        yield browser
+
+
+MEASURES = {"lab", "complete", "half_done", "finished"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -182,6 +183,17 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: dict[str, Path]) -> Path:
+    """A folder for stand-ins of package clients: before all others on PATH, beside an empty cache."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("HEAPLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FAKE_LIBRARY", str(libraries["same"]))
+    return folder
+
+
+@pytest.fixture
 def lab(
     catalog_folder: Path, libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Laboratory:
@@ -191,9 +203,15 @@ def lab(
 
 
 @pytest.fixture
-def half_done(lab: Laboratory, finished: Laboratory) -> Laboratory:
-    """A laboratory whose campaign was cut off after all but its last five lines."""
+def complete(lab: Laboratory, finished: Laboratory) -> Laboratory:
+    """A laboratory of a test's own with the results of `finished`."""
     lab.out.mkdir()
-    lines = (finished.out / store.FILE_NAME).read_bytes().splitlines(keepends=True)
-    (lab.out / store.FILE_NAME).write_bytes(b"".join(lines[:-5]))
+    shutil.copy(finished.out / store.FILE_NAME, lab.out)
     return lab
+
+
+@pytest.fixture
+def half_done(complete: Laboratory) -> Laboratory:
+    """A laboratory whose campaign was cut off after all but its last five lines."""
+    cut_off(complete.out / store.FILE_NAME, -5)
+    return complete

@@ -5,13 +5,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from laboratory import call, called, success
 
 from heaplab.budgets import budget_file, growth_beyond
 from heaplab.budgets.budget_file import Tolerance
 from heaplab.budgets.spending import Spender, Spending, Spent, site_of, spending_of
 from heaplab.budgets.what_growth_costs import shares_of
-from heaplab.cli import commands
-from heaplab.cli.screen import exit_status
 from heaplab.cli.tracing.budget import Recorder
 from heaplab.holders import ways_tried
 
@@ -31,10 +30,6 @@ PLANTED = {
 }
 
 
-def heaplab(*words: str) -> int:
-    return exit_status.status_of(lambda: commands.main(["budget", *words], standalone_mode=False))
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the program, compiled, and its budget."""
@@ -42,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = Path(__file__).with_name("budgeted.cpp")
     flags = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]
     subprocess.run(["c++", *flags, "-o", made / "budgeted", source], check=True)
-    assert heaplab(str(made / "x.toml"), "--update", "--", str(made / "budgeted")) == 0
+    success(call("budget", made / "x.toml", "--update", "--", made / "budgeted"))
     return made
 
 
@@ -59,9 +54,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.starts_programs
-def test_an_unchanged_program_keeps_its_budget(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert heaplab("x.toml", "--", "./budgeted") == 0
-    assert capsys.readouterr().out.startswith("WITHIN BUDGET: ")
+def test_an_unchanged_program_keeps_its_budget(here: Path) -> None:
+    done = called(here, "budget", "x.toml", "--", "./budgeted")
+    assert (done.returncode, done.stdout.startswith("WITHIN BUDGET: ")) == (0, True), done.stderr
     threads = sorted({spender.thread for spender in budget_file.read(here / "x.toml").sites})
     assert len(threads) == 3
     for thread, said in zip(threads, ("main", COMPRESSES, SERVES), strict=True):
@@ -70,11 +65,12 @@ def test_an_unchanged_program_keeps_its_budget(here: Path, capsys: pytest.Captur
 
 @pytest.mark.starts_programs
 @pytest.mark.parametrize("number", PLANTED)
-def test_a_planted_allocation_is_named(here: Path, capsys: pytest.CaptureFixture[str], number: int) -> None:
+def test_a_planted_allocation_is_named(here: Path, number: int) -> None:
     thread, site, grown = PLANTED[number]
     written = ["--junit", f"{number}.xml", "--markdown", f"{number}.md"]
-    assert heaplab("x.toml", *written, "--recordings", "1", "--", "./budgeted", str(number)) == 3
-    printed = " ".join(capsys.readouterr().out.split())
+    done = called(here, "budget", "x.toml", *written, "--recordings", "1", "--", "./budgeted", number)
+    assert done.returncode == 3, done.stderr
+    printed = " ".join(done.stdout.split())
     assert printed.startswith("OVER BUDGET: ")
     assert printed.partition("most grew ")[2].startswith(f"{site}(")
     assert " replay the growth " in printed
@@ -157,7 +153,7 @@ def test_a_file_that_was_written_reads_the_same(tmp_path: Path) -> None:
 def test_an_update_keeps_the_tolerance_that_someone_wrote(here: Path) -> None:
     own = here / "own.toml"
     own.write_text((here / "x.toml").read_text().replace("spare_bytes = 4096", "spare_bytes = 100000"))
-    assert heaplab("own.toml", "--update", "--recordings", "1", "--", "./budgeted") == 0
+    success(call("budget", "own.toml", "--update", "--recordings", "1", "--", "./budgeted"))
     assert budget_file.read(own).tolerance.spare_bytes == 100_000
     assert len(budget_file.read(own).sites) < len(budget_file.read(here / "x.toml").sites)
 
@@ -184,17 +180,8 @@ def test_an_update_keeps_the_tolerance_that_someone_wrote(here: Path) -> None:
         ),
     ],
 )
-def test_bad_input_gets_one_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    text: str,
-    words: list[str],
-    status: int,
-    said: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("bad.toml").write_text(text)
-    assert heaplab(*words) == status
-    [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"heaplab: {said}")
+def test_bad_input_gets_one_line(tmp_path: Path, text: str, words: list[str], status: int, said: str) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    done = called(tmp_path, "budget", *words)
+    [line] = done.stderr.splitlines()
+    assert (done.returncode, line.startswith(f"heaplab: {said}")) == (status, True), line

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import Laboratory, refusal
+from laboratory import Laboratory, failure, refusal
 
 from heaplab.campaign import store
 from heaplab.errors import HeaplabError
@@ -16,12 +16,9 @@ RUN = '"kind":"run"'
 
 
 @pytest.fixture
-def results(lab: Laboratory, finished: Laboratory) -> Path:
+def results(complete: Laboratory) -> Path:
     """The results of a finished campaign, to be spoilt."""
-    lab.out.mkdir()
-    path = lab.out / store.FILE_NAME
-    path.write_bytes((finished.out / store.FILE_NAME).read_bytes())
-    return path
+    return complete.out / store.FILE_NAME
 
 
 def spoil(path: Path, change: Callable[[str], str], kind: str) -> None:
@@ -107,11 +104,8 @@ def test_a_campaign_that_cannot_be_read_is_refused_with_the_reason(
 def test_two_campaigns_in_one_file_are_refused(lab: Laboratory, results: Path, tmp_path: Path) -> None:
     other = synthetic.write(synthetic.campaign(blocks=1), tmp_path / "other.jsonl")
     results.write_bytes(results.read_bytes() + other.read_bytes())
-    status, printed = lab.heaplab("report", results)
-    assert (status, printed) == (
-        2,
-        f"heaplab: {results}: holds two campaigns, which cannot be read as one; give each its own file\n",
-    )
+    said = "holds two campaigns, which cannot be read as one; give each its own file"
+    assert refusal(lab.heaplab("report", results)) == f"heaplab: {results}: {said}\n"
 
 
 @pytest.mark.parametrize("keep", [0.02, 0.3, 0.7, 0.99])
@@ -157,7 +151,6 @@ def test_what_was_measured_is_told_where_the_page_cannot_be_written(
         raise HeaplabError(f"{path}: No space left on device")
 
     monkeypatch.setattr(report_page, "write_html", full)
-    status, printed = lab.heaplab("run", "--resume", results)
-    assert status == 1
+    printed = failure(lab.heaplab("run", "--resume", results))
     assert "slow" in printed
     assert printed.endswith(f"heaplab: {lab.out}/report.html: No space left on device\n")

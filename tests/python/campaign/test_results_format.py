@@ -5,32 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.records import (
-    Arm,
-    Behaviour,
-    Campaign,
-    End,
-    Host,
-    Process,
-    Record,
-    Run,
-    Sample,
-    Timing,
-    Warming,
-)
+from heaplab import records
 
 PAGE = (Path(__file__).parents[3] / "docs" / "results-format.md").read_text()
 RECORDS = {
-    "campaign": Campaign,
-    "host": Host,
-    "library": Arm,
-    "run": Run,
-    "warming": Warming,
-    "behaviour": Behaviour,
-    "process": Process,
-    "sample": Sample,
-    "timing": Timing,
-    "end": End,
+    "campaign": records.Campaign,
+    "host": records.Host,
+    "library": records.Arm,
+    "run": records.Run,
+    "warming": records.Warming,
+    "behaviour": records.Behaviour,
+    "process": records.Process,
+    "sample": records.Sample,
+    "timing": records.Timing,
+    "end": records.End,
 }
 
 
@@ -41,7 +29,7 @@ def first_columns(heading: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("heading", "kind"), RECORDS.items())
-def test_the_table_of_a_record_names_its_fields(heading: str, kind: type[Record]) -> None:
+def test_the_table_of_a_record_names_its_fields(heading: str, kind: type[records.Record]) -> None:
     named = [name for cell in first_columns(heading) for name in re.findall(r"`(\w+)`", cell)]
     fields = [field.alias or name for name, field in kind.model_fields.items()]
     assert sorted(named) == sorted(fields)

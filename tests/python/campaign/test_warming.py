@@ -130,7 +130,6 @@ def test_a_run_records_what_was_warmed(finished: Laboratory) -> None:
     block = plan.block(campaign, comparison, 0)
     with RunMeasurer(campaign, finished.results().libraries, warmer=found) as measure:
         run = measure(block, comparison.candidates[0], 0, 0)
-    assert run.warming is not None
     assert (run.warming.touched, run.warming.cold) == (asked[0], False)
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
-from laboratory import Laboratory, refusal
+from laboratory import Laboratory, call, refusal
+from subprocesses import written
 
 ALLOCATOR = """
 title = "x"
@@ -18,55 +19,47 @@ licence = "x"
     [
         (ALLOCATOR, "sources: Field required"),
         (ALLOCATOR + "sources = []", "sources: List should have at least 1 item"),
-        (
-            ALLOCATOR + 'colour = "red"\n[[sources]]\nkind = "system"',
-            "colour: Extra",
-        ),
-        (
-            ALLOCATOR + 'quick = "maybe"\n[[sources]]\nkind = "system"',
-            "quick: Input should",
-        ),
+        (ALLOCATOR + 'colour = "red"\n[[sources]]\nkind = "system"', "colour: Extra"),
+        (ALLOCATOR + 'quick = "maybe"\n[[sources]]\nkind = "system"', "quick: Input should"),
         (ALLOCATOR + '[[sources]]\nkind = "rpm"', "sources.0.kind: Input should be"),
         ("title = ", "not TOML"),
     ],
 )
 def test_a_faulty_file_of_the_catalog_is_named_with_its_key(
-    tmp_path: Path,
-    content: str,
-    message: str,
+    tmp_path: Path, content: str, message: str
 ) -> None:
-    lab = Laboratory(tmp_path, {}, tmp_path / "out")
-    path = lab.catalog / "allocators" / "x.toml"
-    path.parent.mkdir()
-    path.write_text(content)
-    printed = refusal(lab.heaplab("list", "allocators"))
-    assert printed.startswith(f"heaplab: {path}: {message}")
+    written(tmp_path, {"allocators/x.toml": content})
+    printed = refusal(call("--catalog", tmp_path, "list", "allocators"))
+    assert printed.startswith(f"heaplab: {tmp_path}/allocators/x.toml: {message}")
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Laboratory:
     """A laboratory with a catalog of a workload alone."""
-    lab = Laboratory(tmp_path / "catalog", {}, tmp_path / "out")
-    for kind in ("workloads", "experiments"):
-        (lab.catalog / kind).mkdir(parents=True)
-    (lab.catalog / "workloads" / "fake.toml").write_text(WORKLOAD_CARD)
-    return lab
+    catalog = written(tmp_path / "catalog", {"workloads/fake.toml": WORKLOAD_CARD})
+    return Laboratory(catalog, {}, tmp_path / "out")
+
+
+def derived(text: str) -> tuple[str, str]:
+    """What is written, and what is there instead, where an experiment derives parameters."""
+    return "[quick]", f"[derived]\n{text}\n[quick]"
+
+
+def of_length(text: str) -> tuple[str, str]:
+    return "[quick]", f"[length]\n{text}\n\n[quick]"
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "message"),
+    ("there", "instead", "message"),
     [
+        (*derived("a = { of = 'b', times = 2 }\nb = { of = 'a', times = 2 }"), "derived.a.of: 'b' is"),
+        (*derived("a = { of = 'a', times = 2 }"), "derived.a.of: 'a' is"),
+        (*derived("a = { of = 'nothing', times = 2 }"), "derived.a.of: 'nothing' is"),
+        (*derived("a = { of = 'size', times = nan }"), "derived.a.times: Input should be a finite"),
+        (*of_length('parameter = "nothing"\nleast = 1'), "length.parameter: 'nothing' is no whole number"),
         (
-            "[quick]",
-            "[derived]\na = { of = 'b', times = 2 }\nb = { of = 'a', times = 2 }\n[quick]",
-            "derived.a.of: 'b' is",
-        ),
-        ("[quick]", "[derived]\na = { of = 'a', times = 2 }\n[quick]", "derived.a.of: 'a' is"),
-        ("[quick]", "[derived]\na = { of = 'nothing', times = 2 }\n[quick]", "derived.a.of: 'nothing' is"),
-        (
-            "[quick]",
-            "[derived]\na = { of = 'size', times = nan }\n[quick]",
-            "derived.a.times: Input should be a finite",
+            *of_length('parameter = "size"\nleast = 0'),
+            "length.least: Input should be greater than or equal to 1",
         ),
         (
             "{ size = [1, 2] }",
@@ -85,18 +78,17 @@ def own(tmp_path: Path) -> Laboratory:
 )
 @pytest.mark.parametrize("words", [["list", "experiments"], ["run", "x"]], ids=" ".join)
 def test_an_experiment_that_cannot_be_run_is_not_offered(
-    own: Laboratory, words: list[str], written: str, instead: str, message: str
+    own: Laboratory, words: list[str], there: str, instead: str, message: str
 ) -> None:
-    path = own.catalog / "experiments" / "x.toml"
-    assert written in EXPERIMENT
-    path.write_text(EXPERIMENT.replace(written, instead, 1))
+    assert there in EXPERIMENT
+    written(own.catalog, {"experiments/x.toml": EXPERIMENT.replace(there, instead, 1)})
     printed = refusal(own.heaplab(*words))
-    assert printed.startswith(f"heaplab: {path}: ")
+    assert printed.startswith(f"heaplab: {own.catalog}/experiments/x.toml: ")
     assert message in printed
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "message"),
+    ("there", "instead", "message"),
     [
         ("timeout_s = 20", "timeout_s = nan", "timeout_s: Input should be a finite number"),
         ("timeout_s = 20", "timeout_s = -1", "timeout_s: Input should be greater than 0"),
@@ -104,13 +96,14 @@ def test_an_experiment_that_cannot_be_run_is_not_offered(
     ],
 )
 def test_a_workload_with_an_impossible_number_is_refused(
-    own: Laboratory, written: str, instead: str, message: str
+    own: Laboratory, there: str, instead: str, message: str
 ) -> None:
     path = own.catalog / "workloads" / "fake.toml"
-    path.write_text(WORKLOAD_CARD.replace(written, instead))
+    path.write_text(WORKLOAD_CARD.replace(there, instead))
     assert own.heaplab("list", "workloads") == (2, f"heaplab: {path}: {message}\n")
 
 
+OF_ODD_ASPECT = EXPERIMENT.replace('workload = "fake"', 'workload = "fake"\naspect = "odd"', 1)
 ASPECT = '[odd]\ntitle = "x"\nquestion = "x"\nwhere = "x"\n'
 
 
@@ -125,36 +118,15 @@ ASPECT = '[odd]\ntitle = "x"\nquestion = "x"\nwhere = "x"\n'
     ],
 )
 def test_a_faulty_aspect_is_named_with_its_key(own: Laboratory, content: str, message: str) -> None:
-    path = own.catalog / "aspects.toml"
-    path.write_text(content)
-    experiment = EXPERIMENT.replace('workload = "fake"', 'workload = "fake"\naspect = "odd"', 1)
-    assert experiment != EXPERIMENT
-    (own.catalog / "experiments" / "x.toml").write_text(experiment)
-    status, printed = own.heaplab("run", "x", "--show-command")
+    written(own.catalog, {"aspects.toml": content, "experiments/x.toml": OF_ODD_ASPECT})
+    done = own.heaplab("run", "x", "--show-command")
     if message:
-        assert (status, len(printed.splitlines())) == (2, 1), printed
-        assert printed.startswith(f"heaplab: {path}: {message}")
+        assert refusal(done).startswith(f"heaplab: {own.catalog}/aspects.toml: {message}")
     else:
-        assert "no aspect" not in printed
+        assert "no aspect" not in done[1]
 
 
 def test_an_aspect_there_is_not_is_named(own: Laboratory) -> None:
-    experiment = EXPERIMENT.replace('workload = "fake"', 'workload = "fake"\naspect = "odd"', 1)
-    (own.catalog / "experiments" / "x.toml").write_text(experiment)
+    written(own.catalog, {"experiments/x.toml": OF_ODD_ASPECT})
     printed = refusal(own.heaplab("run", "x"))
     assert printed.startswith("heaplab: experiment x: no aspect 'odd'; known: local, remote, ")
-
-
-@pytest.mark.parametrize(
-    ("length", "message"),
-    [
-        ('parameter = "nothing"\nleast = 1', "length.parameter: 'nothing' is no whole number"),
-        ('parameter = "size"\nleast = 0', "length.least: Input should be greater than or equal to 1"),
-    ],
-)
-def test_an_impossible_length_is_refused(own: Laboratory, length: str, message: str) -> None:
-    path = own.catalog / "experiments" / "x.toml"
-    path.write_text(EXPERIMENT.replace("[quick]", f"[length]\n{length}\n\n[quick]", 1))
-    printed = refusal(own.heaplab("run", "x"))
-    assert printed.startswith(f"heaplab: {path}: ")
-    assert message in printed

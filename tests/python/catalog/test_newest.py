@@ -4,6 +4,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from subprocesses import executable
+from test_obtain import catalog_of
 
 from heaplab.catalog import allocator_spec, contents as catalogs, newest, toml_file
 from heaplab.catalog.allocator_spec import Allocator
@@ -19,27 +21,13 @@ grep -q VERSION ../../Cargo.toml && BUILT
 
 
 @pytest.fixture
-def allocator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: dict[str, Path]) -> Allocator:
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
-    monkeypatch.setenv("HEAPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("FAKE_LIBRARY", str(libraries["same"]))
-    (tmp_path / "bin").mkdir()
-    source = {
-        "kind": "crate",
-        "package": "some-sys",
-        "version": "0.9.3",
-        "upstream": "4",
-        "build": ['cp library "$out"'],
-    }
-    return Allocator.model_validate(
-        {"id": "some", "title": "some", "summary": "s", "licence": "MIT", "sources": [source]}
-    )
+def allocator(tools: Path) -> Allocator:
+    source = {"version": "0.9.3", "upstream": "4", "build": ['cp library "$out"']}
+    return catalog_of({"kind": "crate", "package": "some-sys"} | source).allocators["some"]
 
 
 def cargo(tmp_path: Path, version: str, then: str = "true") -> None:
-    path = tmp_path / "bin" / "cargo"
-    path.write_text(INFO.replace("VERSION", version).replace("BUILT", then))
-    path.chmod(0o755)
+    executable(tmp_path / "bin" / "cargo", INFO.replace("VERSION", version).replace("BUILT", then))
 
 
 def test_a_newer_release_is_obtained_and_named_by_its_package(allocator: Allocator, tmp_path: Path) -> None:

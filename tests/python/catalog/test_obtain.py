@@ -2,14 +2,12 @@
 
 import hashlib
 import json
-import os
 import shutil
-import subprocess
-import zipfile
 from pathlib import Path
 
 import pytest
 from laboratory import Laboratory
+from subprocesses import executable, ran, wheel_of, written
 
 from heaplab.catalog import allocator_spec, contents as catalogs, locate, native, obtain as getting
 from heaplab.catalog.obtain import CannotObtainError
@@ -22,27 +20,15 @@ cp "$FAKE_LIBRARY" library
 """
 
 
-@pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: dict[str, Path]) -> Path:
-    """A folder before all others on PATH, and an empty cache."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setenv("HEAPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("FAKE_LIBRARY", str(libraries["same"]))
-    return folder
-
-
-def script(path: Path, text: str) -> None:
-    path.write_text(text)
-    path.chmod(0o755)
+def catalog_of(*sources: dict[str, object]) -> catalogs.Catalog:
+    """A catalog of one allocator, which these sources give."""
+    about = {"id": "some", "title": "some", "summary": "s", "licence": "MIT"}
+    allocator = allocator_spec.Allocator.model_validate(about | {"sources": sources})
+    return catalogs.Catalog({"some": allocator}, {}, {}, {})
 
 
 def get(**source: object) -> Arm:
-    allocator = allocator_spec.Allocator.model_validate(
-        {"id": "some", "title": "some", "summary": "s", "licence": "MIT", "sources": [source]}
-    )
-    return getting.get(catalogs.Catalog({"some": allocator}, {}, {}, {}), "some")
+    return getting.get(catalog_of(source), "some")
 
 
 def cached(tools: Path) -> list[Path]:
@@ -60,34 +46,27 @@ CRATE = {"kind": "crate", "package": "some-sys", "version": "1.2.3"}
 
 def test_a_debian_package_is_unpacked_and_recorded(tools: Path, libraries: dict[str, Path]) -> None:
     root = tools.parent / "root"
-    (root / "DEBIAN").mkdir(parents=True)
-    (root / "DEBIAN" / "control").write_text(
-        "Package: libsome\nVersion: 4.5-1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n"
-    )
+    control = "Package: libsome\nVersion: 4.5-1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n"
+    written(root, {"DEBIAN/control": control})
     (root / "opt").mkdir()
     shutil.copy(libraries["same"], root / "opt" / "libsome.so.4")
     package = tools.parent / "libsome.deb"
-    subprocess.run(["dpkg-deb", "-b", root, package], check=True, capture_output=True)
-    script(tools / "apt-get", f"#!/bin/sh\ncp {package} .\n")
+    ran("dpkg-deb", "-b", root, package, check=True)
+    executable(tools / "apt-get", f"#!/bin/sh\ncp {package} .\n")
     found = get(kind="debian", package="libsome", library="opt/libsome.so.*")
     assert found.version == "4.5-1"
     assert [Path(path).name for path in found.preload] == ["libsome.so.4"]
     (record,) = [path for path in cached(tools) if path.name == "obtained.json"]
-    assert json.loads(record.read_text())["sha256"] == {
-        "libsome.deb": hashlib.sha256(package.read_bytes()).hexdigest()
-    }
-    script(tools / "apt-get", "#!/bin/sh\nexit 1\n")
+    digest = hashlib.sha256(package.read_bytes()).hexdigest()
+    assert json.loads(record.read_text())["sha256"] == {"libsome.deb": digest}
+    executable(tools / "apt-get", "#!/bin/sh\nexit 1\n")
     assert get(kind="debian", package="libsome", library="opt/libsome.so.*") == found
 
 
 def test_a_wheel_is_unpacked(
     tools: Path, libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with zipfile.ZipFile(tools.parent / "some-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.write(libraries["same"], "some/lib/libsome.so")
-        wheel.writestr("some-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: some\nVersion: 1.0\n")
-        wheel.writestr("some-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        wheel.writestr("some-1.0.dist-info/RECORD", "")
+    wheel_of(tools.parent / "some-1.0-py3-none-any.whl", {"some/lib/libsome.so": libraries["same"]})
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tools.parent))
     found = get(kind="wheel", package="some", version="1.0", library="some/lib/libsome.so")
@@ -96,7 +75,7 @@ def test_a_wheel_is_unpacked(
 
 
 def test_a_crate_is_built_in_its_sources(tools: Path) -> None:
-    script(tools / "cargo", VENDOR)
+    executable(tools / "cargo", VENDOR)
     found = get(**CRATE, upstream="9", build=['cp library "$out"'])
     assert found.version == "9"
     assert [Path(path).name for path in found.preload] == ["libsome.so"]
@@ -108,14 +87,11 @@ def test_a_crate_is_built_in_its_sources(tools: Path) -> None:
         (["echo 'error: no such header' >&2; false"], "sh: error: no such header"),
         (["true"], "the build made no library"),
         (['echo text >"$out"'], "not an ELF library"),
-        (
-            [*LOST, f'cc {SHARED} -o "$out" some.c ./liblost.so'],
-            r"needs liblost\.so\.1, which",
-        ),
+        ([*LOST, f'cc {SHARED} -o "$out" some.c ./liblost.so'], r"needs liblost\.so\.1, which"),
     ],
 )
 def test_what_did_not_build_leaves_nothing_and_says_why(tools: Path, build: list[str], reason: str) -> None:
-    script(tools / "cargo", VENDOR)
+    executable(tools / "cargo", VENDOR)
     with pytest.raises(Exception, match=reason) as failed:
         get(**CRATE, build=build)
     assert len(str(failed.value).splitlines()) == 1
@@ -123,7 +99,7 @@ def test_what_did_not_build_leaves_nothing_and_says_why(tools: Path, build: list
 
 
 def test_a_library_that_no_program_starts_with_is_not_kept(tools: Path) -> None:
-    script(tools / "cargo", VENDOR)
+    executable(tools / "cargo", VENDOR)
     source = "void abort(void); void* malloc(unsigned long n) { abort(); } void free(void* p) {}"
     build = f"echo '{source}' >bad.c && cc -shared -fPIC -fno-builtin -o \"$out\" bad.c"
     with pytest.raises(CannotObtainError):
@@ -138,21 +114,10 @@ def test_a_client_that_is_missing_is_named(tools: Path, monkeypatch: pytest.Monk
 
 
 def test_the_first_source_that_gives_the_library_counts(tools: Path) -> None:
-    script(tools / "apt-get", "#!/bin/sh\necho 'E: no such package' >&2\nexit 100\n")
-    script(tools / "cargo", VENDOR)
-    allocator = allocator_spec.Allocator.model_validate(
-        {
-            "id": "some",
-            "title": "some",
-            "summary": "s",
-            "licence": "MIT",
-            "sources": [
-                {"kind": "debian", "package": "nothing", "library": "nothing.so"},
-                CRATE | {"build": ['cp library "$out"']},
-            ],
-        }
-    )
-    catalog = catalogs.Catalog({"some": allocator}, {}, {}, {})
+    executable(tools / "apt-get", "#!/bin/sh\necho 'E: no such package' >&2\nexit 100\n")
+    executable(tools / "cargo", VENDOR)
+    absent = {"kind": "debian", "package": "nothing", "library": "nothing.so"}
+    catalog = catalog_of(absent, CRATE | {"build": ['cp library "$out"']})
     assert getting.get(catalog, "some").version == "1.2.3"
     assert locate.locate(catalog, "some").version == "1.2.3"
 
@@ -160,13 +125,13 @@ def test_the_first_source_that_gives_the_library_counts(tools: Path) -> None:
 def test_the_command_says_what_takes_minutes_every_step_and_what_is_here(
     tools: Path, lab: Laboratory
 ) -> None:
-    script(tools / "cargo", VENDOR)
+    executable(tools / "cargo", VENDOR)
     lab.catalog = shutil.copytree(lab.catalog, lab.out.with_name("catalog"))
-    (lab.catalog / "allocators").mkdir()
-    (lab.catalog / "allocators" / "some.toml").write_text(
+    text = (
         'title = "some"\nsummary = "s"\nlicence = "MIT"\n[[sources]]\nkind = "crate"\npackage = "some-sys"\n'
         """version = "1.2.3"\nbuild = ["true", 'cp library "$out"']\n"""
     )
+    written(lab.catalog, {"allocators/some.toml": text})
     status, printed = lab.heaplab("get", "glibc", "some")
     lines = printed.splitlines()
     assert status == 0

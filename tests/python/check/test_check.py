@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
-from laboratory import call, refusal, success
-from subprocesses import SHARED, compiled
+from laboratory import call, failure, refusal, success
+from subprocesses import OVER_LIBC, SHARED, compiled, executable, ran
 
 from heaplab.catalog import contents as catalogs, native
 from heaplab.check import deviations, parts, run_tests
@@ -25,19 +25,11 @@ GLIBC_CALLS = ["--part", "exports", "--test", "served.malloc"]
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with a malloc and a free of its own, over the C library's; the rest is not there."""
-    text = """
-    #include <stddef.h>
-    extern void* __libc_malloc(size_t);
-    extern void __libc_free(void*);
-    void* malloc(size_t size) { return __libc_malloc(size); }
-    void free(void* block) { __libc_free(block); }
-    """
-    return compiled(tmp_path_factory.mktemp("half") / "libhalf.so", text, *SHARED)
+    return compiled(tmp_path_factory.mktemp("half") / "libhalf.so", OVER_LIBC, *SHARED)
 
 
 def test_a_failure_is_told_with_the_command_that_repeats_it(half: Path) -> None:
-    status, printed = call("check", half, *GLIBC_CALLS)
-    assert status == 1
+    printed = failure(call("check", half, *GLIBC_CALLS))
     assert "failed served.malloc" in printed
     assert f"gdb -ex 'set exec-wrapper env LD_PRELOAD={half} " in printed
     assert "--gtest_filter=served.malloc" in printed
@@ -45,8 +37,7 @@ def test_a_failure_is_told_with_the_command_that_repeats_it(half: Path) -> None:
 
 def test_outcomes_are_written_as_junit_and_json(half: Path, tmp_path: Path) -> None:
     xml, as_json = tmp_path / "out.xml", tmp_path / "out.json"
-    status, _ = call("check", half, "glibc", "--part", "exports", "--junit", xml, "--json", as_json)
-    assert status == 1
+    failure(call("check", half, "glibc", "--part", "exports", "--junit", xml, "--json", as_json))
     suites = list(JUnitXml.fromfile(str(xml)))
     assert [suite.name for suite in suites] == ["libhalf", "glibc"]
     assert suites[0].failures > 0
@@ -64,8 +55,7 @@ def test_a_known_deviation_is_no_failure_and_must_still_be_there(half: Path, tmp
     table.write_text(rows.format("served.malloc"))
     assert call("check", half, *GLIBC_CALLS, "--deviations", table)[0] == 0
     table.write_text(rows.format("free.of_null_does_nothing"))
-    status, printed = call("check", half, "--test", "free.of_null*", "--deviations", table)
-    assert status == 1
+    printed = failure(call("check", half, "--test", "free.of_null*", "--deviations", table))
     assert "mended free.of_null_does_nothing" in printed
 
 
@@ -112,15 +102,12 @@ def test_a_32_bit_library_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_hanging_test_is_ended(half: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    sleeper = tmp_path / "check_sleeper"
-    sleeper.write_text("#!/bin/sh\nsleep 600\n")
-    sleeper.chmod(0o755)
+    sleeper = executable(tmp_path / "check_sleeper", "#!/bin/sh\nsleep 600\n")
     part = parts.CheckPart("sleep", "nothing", (parts.Program("sleeper", ("long",), limit_s=1),))
     monkeypatch.setattr(parts, "PARTS", (part,))
     monkeypatch.setattr(native, "helper", lambda name: sleeper)
     monkeypatch.setattr(catalogs, "folders", lambda extra: [])
-    status, printed = call("check", half)
-    assert status == 1
+    printed = failure(call("check", half))
     assert "hung sleeper.long" in printed
     assert "no end within 1 s" in printed
 
@@ -135,14 +122,11 @@ sleep 654.321
 
 def sleepers() -> list[str]:
     """The processes of LEAVES_CHILDREN that are still there."""
-    found = subprocess.run(["pgrep", "-f", "^sleep 654.321$"], capture_output=True, text=True, check=False)
-    return found.stdout.split()
+    return ran("pgrep", "-f", "^sleep 654.321$").stdout.split()
 
 
 def test_sigterm_ends_everything_a_hanging_test_has_started(half: Path, tmp_path: Path) -> None:
-    hanging = tmp_path / "check_hanging"
-    hanging.write_text(LEAVES_CHILDREN)
-    hanging.chmod(0o755)
+    hanging = executable(tmp_path / "check_hanging", LEAVES_CHILDREN)
     program = f"""
 import pathlib, sys
 from heaplab import cli
@@ -223,8 +207,7 @@ def test_what_is_merely_absent_is_one_line(small: Path) -> None:
 
 
 def test_a_fault_stands_out_among_what_is_absent(small: Path) -> None:
-    status, printed = call("check", small, "--test", "free.keeps_errno")
-    assert status == 1
+    printed = failure(call("check", small, "--test", "free.keeps_errno"))
     assert "failed free.keeps_errno" in printed
     printed = success(call("check", small, "--test", "sized_free.*"))
     assert "free_sized" in printed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT
-from laboratory import WARM, Laboratory, refusal, success
+from laboratory import WARM, Laboratory, cut_off, failure, refusal, success
 
 from heaplab.campaign import store
 from heaplab.catalog import native
@@ -73,16 +73,14 @@ def test_every_figure_gets_a_campaign_and_the_same_command_goes_on(paper: Labora
 
     complete = (paper.out / "fake/one" / store.FILE_NAME).read_bytes()
     cut = paper.out / "compared/one" / store.FILE_NAME
-    lines = cut.read_text().splitlines(keepends=True)
-    spent = [*lines[:20], End(reason="budget").model_dump_json() + "\n"]
-    cut.write_text("".join(spent))
+    spent = cut_off(cut, 20).decode() + End(reason="budget").model_dump_json() + "\n"
+    cut.write_text(spent)
     printed = success(run_all(paper))
     assert "1 of 2 experiments complete" in printed
     assert "forecast for 1 experiment: " in printed
     assert (paper.out / "fake/one" / store.FILE_NAME).read_bytes() == complete
-    assert cut.read_text().startswith("".join(spent))
+    assert cut.read_text().startswith(spent)
     end = store.load(cut).end
-    assert end is not None
     assert end.reason != "budget"
     assert not list(cut.parent.glob("results-*"))
 
@@ -108,10 +106,8 @@ def test_what_was_broken_off_has_no_verdict_on_the_page(paper: Laboratory) -> No
     """A budget without room for two blocks breaks a campaign off, and so does who interrupts it. Where other
     programs disturb the first block, the least that a budget measures may be two."""
     success(run_all(paper, "fake/*"))
-    file = paper.out / "fake/one" / store.FILE_NAME
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:8]))
-    status, printed = run_all(paper, "fake/*", "--budget", "1ms", "--scale", "quick")
-    assert status == 1, printed
+    cut_off(paper.out / "fake/one" / store.FILE_NAME, 8)
+    failure(run_all(paper, "fake/*", "--budget", "1ms", "--scale", "quick"))
     page = (paper.out / "reproduction.md").read_text()
     [row] = [line for line in page.splitlines() if line.startswith("| Figure 1 |")]
     assert "`fake/one` | not run |" in row or "not carried out to the end" in row

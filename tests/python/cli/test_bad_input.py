@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory, refusal
+from laboratory import Laboratory, failure, refusal
+
+NOTHING_TO_COMPARE = "glibc alone: there is nothing to compare it with"
 
 
 @pytest.mark.parametrize(
@@ -37,14 +39,8 @@ from laboratory import Laboratory, refusal
         (["gate", "glibc", "glibc", "--junit", "/etc/passwd/x.xml"], "/x.xml: cannot be written: "),
         (["report", "out", "-o", "/etc/passwd/x.html"], "/x.html: cannot be written: "),
         (["compare", "--allocators", "glibc,glibc", "--", "ls"], "--allocators: glibc is named twice"),
-        (
-            ["compare", "-q", "--allocators", "glibc", "--", "ls"],
-            "glibc alone: there is nothing to compare it with",
-        ),
-        (
-            ["compare", "--suite", "fake", "--allocators", "glibc"],
-            "glibc alone: there is nothing to compare it with",
-        ),
+        (["compare", "-q", "--allocators", "glibc", "--", "ls"], NOTHING_TO_COMPARE),
+        (["compare", "--suite", "fake", "--allocators", "glibc"], NOTHING_TO_COMPARE),
         (
             ["compare", "--allocator", "x=glibc NO_SUCH=1", "--", "ls"],
             "nothing to compare glibc with: x is void: ",
@@ -100,8 +96,7 @@ def test_a_missing_folder_for_temporary_files_is_named(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/no/such/folder")
-    status, printed = lab.run()
-    assert (status, printed) == (2, "heaplab: TMPDIR=/no/such/folder: no folder that can be written to\n")
+    assert lab.run() == (2, "heaplab: TMPDIR=/no/such/folder: no folder that can be written to\n")
     monkeypatch.delenv("TMPDIR")
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("tempfile._get_default_tempdir", missing)
@@ -122,30 +117,16 @@ def test_the_folders_of_files_to_write_are_made(lab: Laboratory, tmp_path: Path)
     assert table.is_file()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"no library at all", "not an ELF library"),
-        (b"", "not an ELF library"),
-        (b"\x7fELF\x02\x01\x01" + bytes(9), "not an ELF library"),
-    ],
-)
-def test_what_is_no_library_is_refused(
-    lab: Laboratory,
-    tmp_path: Path,
-    content: bytes,
-    message: str,
-) -> None:
+@pytest.mark.parametrize("content", [b"no library at all", b"", b"\x7fELF\x02\x01\x01" + bytes(9)])
+def test_what_is_no_library_is_refused(lab: Laboratory, tmp_path: Path, content: bytes) -> None:
     library = tmp_path / "libx.so"
     library.write_bytes(content)
-    status, printed = lab.heaplab("run", "fake/one", "--allocator", f"x={library}")
-    assert (status, printed) == (2, f"heaplab: {library}: {message}\n")
+    printed = refusal(lab.heaplab("run", "fake/one", "--allocator", f"x={library}"))
+    assert printed == f"heaplab: {library}: not an ELF library\n"
 
 
 def test_a_library_for_another_machine_is_refused(
-    lab: Laboratory,
-    tmp_path: Path,
-    libraries: dict[str, Path],
+    lab: Laboratory, tmp_path: Path, libraries: dict[str, Path]
 ) -> None:
     library = tmp_path / "libx.so"
     content = bytearray(libraries["same"].read_bytes())
@@ -180,8 +161,7 @@ def test_with_a_limit_the_cells_that_need_more_fail_with_the_reason_and_the_othe
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_ESTIMATE", str(600 << 20))
-    status, printed = lab.run("--memory-limit", "1GiB")
-    assert status == 1
+    printed = failure(lab.run("--memory-limit", "1GiB"))
     assert "needs 1.17 GiB of memory and may use 1 GiB" in printed
     assert {run.cell["size"] for run in lab.good("glibc")} == {1}
     assert {run.cell["size"] for run in lab.results().runs if run.status == "skipped"} == {2}

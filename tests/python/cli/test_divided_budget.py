@@ -47,17 +47,14 @@ def test_what_has_no_result_is_first_and_the_shortest_of_that() -> None:
 
 def test_the_largest_step_that_fits_is_measured_and_says_what_does_not() -> None:
     found = turn(scaled(9000, 900, 90), share=1400, left=5000)
-    assert found
     assert (found.planned.step, found.seconds) == ("fewer", 1400)
     assert found.why == "full would take about 2.5 h; its share of the budget was 23.3 min"
     whole = turn(scaled(9000, 900, 90), share=14_000, left=14_000)
-    assert whole
     assert (whole.planned.step, whole.why) == ("full", "")
 
 
 def test_the_smallest_step_may_take_more_than_its_share_but_not_more_than_there_is() -> None:
     found = turn(scaled(9000, 900, 90), share=60, left=200)
-    assert found
     assert (found.planned.step, found.seconds) == ("quick", 180)
     assert "fewer would take about 15 min" in found.why
     assert "quick" not in found.why
@@ -66,18 +63,14 @@ def test_the_smallest_step_may_take_more_than_its_share_but_not_more_than_there_
 
 def test_what_was_begun_goes_on_at_its_step() -> None:
     found = turn(scaled(1, 1, 1, begun=2), share=60, left=100)
-    assert found
     assert (found.planned.step, found.seconds) == ("quick", 60)
 
 
 def test_what_is_complete_is_measured_again_only_at_a_larger_scale() -> None:
-    larger = turn(scaled(9000, 30, 3, begun=2, complete=True), share=60, left=100)
-    assert larger
-    assert larger.planned.step == "fewer"
+    assert turn(scaled(9000, 30, 3, begun=2, complete=True), share=60, left=100).planned.step == "fewer"
     assert turn(scaled(9000, 900, 3, begun=2, complete=True), share=60, left=100) is None
 
 
 def test_without_a_forecast_the_smallest_step_is_measured() -> None:
     found = turn(scaled(1, 1, 1, unknown=1), share=60, left=100)
-    assert found
     assert (found.planned.step, found.seconds) == ("quick", 100)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import EXPERIMENT, LIBRARY, WORKLOAD_CARD
 from laboratory import COMMANDS, example_lines
-from subprocesses import compiled
+from subprocesses import compiled, executable, git, printed_by, ran, written
 from traces import two_threads, write_trace
 
 from heaplab import cli
@@ -51,9 +51,8 @@ def test_the_example_of_a_program_runs(name: str, tmp_path: Path, monkeypatch: p
     write_trace(tmp_path / "redis.trace", two_threads())
     subprocess.run([str(native.helper("compile_trace")), "redis.trace", "redis.workload"], check=True)
     program = str(native.program(name) or native.helper(name))
-    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-    (words,) = re.findall(rf"^ *Example: {name} (.+)$", text, re.MULTILINE)
-    done = subprocess.run([program, *shlex.split(words)], capture_output=True, text=True, check=False)
+    (words,) = re.findall(rf"^ *Example: {name} (.+)$", printed_by(program, "--help"), re.MULTILINE)
+    done = ran(program, *shlex.split(words))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith((name, "{"))
 
@@ -70,15 +69,11 @@ def make_repository(folder: Path) -> None:
         "libmine.so: tool.c\n\tcc -shared -fPIC -DNAME=0 -fno-builtin-malloc -o libmine.so mine.c\n"
     )
     (folder / "mine.c").write_text(LIBRARY)
-    as_somebody = ["git", "-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    for command in (
-        ["git", "init", "-q"],
-        ["git", "add", "tool.c", "mine.c", "Makefile"],
-        [*as_somebody, "commit", "-qm", "one"],
-        ["git", "tag", "v1"],
-        [*as_somebody, "commit", "-qm", "two", "--allow-empty"],
-    ):
-        subprocess.run(command, cwd=folder, check=True)
+    git(folder, "init", "-q")
+    git(folder, "add", "tool.c", "mine.c", "Makefile")
+    git(folder, "commit", "-qm", "one")
+    git(folder, "tag", "v1")
+    git(folder, "commit", "-qm", "two", "--allow-empty")
 
 
 @pytest.fixture
@@ -99,9 +94,7 @@ def scratch(
     texts |= {f"experiments/acdc-ismm13/fig{number}.toml": small for number in ("07", "10")}
     card = WORKLOAD_CARD.replace("PROGRAM", str(fake)).replace("timeout_s", "memory_mib = 1\ntimeout_s")
     texts |= {"workloads/fake.toml": card, "workloads/larson.toml": card, "suites/quick.toml": SUITE}
-    for name, text in texts.items():
-        (catalog / name).parent.mkdir(parents=True, exist_ok=True)
-        (catalog / name).write_text(text)
+    written(catalog, texts)
     for name in ("allocators/glibc.toml", "allocators/scalloc.toml", "deviations.toml"):
         shutil.copy(native.catalog() / name, catalog / name)
     for name in ("libmine.so", "libold.so", "libnew.so"):
@@ -117,8 +110,7 @@ def scratch(
     # One process that takes the same time on a busy machine.
     compiled(bin_folder / "ls", LS)
     for name, does in stand_ins.items():
-        (bin_folder / name).write_text(f"#!/bin/sh\nexec {does}\n")
-        (bin_folder / name).chmod(0o755)
+        executable(bin_folder / name, f"#!/bin/sh\nexec {does}\n")
     monkeypatch.setenv("FAKE_ESTIMATE", "4096")  # so that little is warmed
     monkeypatch.setenv("HEAPLAB_NATIVE", str(tmp_path / "native"))
     monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
@@ -138,7 +130,7 @@ def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path) -> 
         # Slurm is tried in test_engines.py, where there is a cluster.
         short = re.sub(r"--on slurm( -- .*)?", "--on local", short)
         may_not_tell = " bisect " in line or " --strict " in line
-        done = subprocess.run(["sh", "-c", short], capture_output=True, text=True, check=False, timeout=300)
+        done = ran("sh", "-c", short, timeout=300)
         # That commits, or libraries, are alike is what a busy machine may not be able to tell.
         assert done.returncode in ((0, 4) if may_not_tell else (0,)), f"{line}\n{done.stdout}{done.stderr}"
         assert done.stdout, line

@@ -1,13 +1,11 @@
 """`--no-deep-binding`: programs that open libraries with RTLD_DEEPBIND run under other mallocs."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory, refusal
-from subprocesses import SHARED, compiled
+from laboratory import Laboratory, refusal, success
+from subprocesses import HEAPLAB, SHARED, compiled, ran
 
 PLUGIN = "#include <stdlib.h>\nvoid release(void* block) { free(block); }\n"
 # Finds the plugin by its own DT_RUNPATH, as the loader does for whoever calls dlopen.
@@ -32,8 +30,7 @@ def fixture_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_with(*words: object) -> int:
     """The exit status of `heaplab with`, which becomes the program."""
-    command = [sys.executable, "-m", "heaplab", "with", *map(str, words)]
-    return subprocess.run(command, capture_output=True, check=False).returncode
+    return ran(*HEAPLAB, "with", *words).returncode
 
 
 @pytest.mark.starts_programs
@@ -46,8 +43,7 @@ def test_the_program_runs_under_another_malloc(program: Path) -> None:
 @pytest.mark.starts_programs
 def test_compare_measures_it_and_warns_no_more(lab: Laboratory, program: Path) -> None:
     words = ["--allocators", "glibc,scalloc", "--budget", "6s", "--warm", "1B", "-o", lab.out]
-    status, printed = lab.heaplab("compare", "--no-deep-binding", *words, "--", program)
-    assert status == 0, printed
+    printed = success(lab.heaplab("compare", "--no-deep-binding", *words, "--", program))
     assert "RTLD_DEEPBIND" not in printed
     results = lab.results()
     others = [run.reason for run in results.runs if run.status != "ok"]

@@ -1,12 +1,12 @@
 """One name of an option has one meaning in all programs: the same kind of value, the same words of help."""
 
 import re
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import click
 from laboratory import COMMANDS
+from subprocesses import printed_by
 
 from heaplab.catalog import native
 
@@ -20,8 +20,8 @@ OF_THE_LIBRARIES = {"help", "version", "json"}
 
 def described(program: Path) -> dict[str, tuple[str, str]]:
     """Kind and help of every option of a program, by name."""
-    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-    folded = re.sub(r"(?<=[A-Z])\n {20,}", "  ", text)  # an option too long for its column
+    # The words on an option too long for its column stand in the next line.
+    folded = re.sub(r"(?<=[A-Z])\n {20,}", "  ", printed_by(program, "--help"))
     return {
         name.removeprefix("[no-]"): ("flag" if name.startswith("[no-]") else kind, FACTS.sub("", words))
         for name, kind, words in OPTION.findall(folded)

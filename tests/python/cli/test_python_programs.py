@@ -4,15 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import executable
 
 from heaplab.cli.benchmarks.program_experiment import PYTHON_NOTE, note_on
 
 
 def script(folder: Path, first_line: str) -> str:
-    path = folder / "script"
-    path.write_text(f"{first_line}\n")
-    path.chmod(0o755)
-    return str(path)
+    return str(executable(folder / "script", f"{first_line}\n"))
 
 
 @pytest.fixture(autouse=True)

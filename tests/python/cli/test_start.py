@@ -1,11 +1,11 @@
 """What a command imports before it does its work: seconds of CPU, if it is too much."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import ran
 
 COMPUTING = {"numpy", "matplotlib", "jinja2"}
 WITH_RECORDS = {"pydantic", "elftools"}
@@ -25,9 +25,7 @@ except SystemExit as end:
 
 
 def imported_by(*words: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED, *words], capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, "-c", IMPORTED, *words)
     status, *modules = done.stderr.splitlines()[-1].split()
     assert status == "0", done.stderr
     return set(modules)
@@ -35,18 +33,10 @@ def imported_by(*words: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["--help"],
-        ["compare", "--help"],
-        ["report", "--help"],
-        ["list", "suites"],
-        ["doctor"],
-        ["export", "--help"],
-        ["get", "glibc"],
-    ],
+    ["--help", "compare --help", "report --help", "list suites", "doctor", "export --help", "get glibc"],
 )
-def test_what_computes_nothing_does_not_wait_for_what_computes(words: list[str]) -> None:
-    assert not imported_by(*words) & COMPUTING
+def test_what_computes_nothing_does_not_wait_for_what_computes(words: str) -> None:
+    assert not imported_by(*words.split()) & COMPUTING
 
 
 def test_a_path_needs_no_tables() -> None:
@@ -73,12 +63,7 @@ def test_a_look_at_the_machine_starts_no_program_and_reads_no_records() -> None:
 
 def test_a_home_that_cannot_be_written_is_no_news(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    around = {name: value for name, value in os.environ.items() if name not in ("MPLCONFIGDIR",)}
-    homeless = around | {
-        name: str(tmp_path / "file") for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    }
+    around = {name: value for name, value in os.environ.items() if name != "MPLCONFIGDIR"}
+    homes = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), str(tmp_path / "file"))
     code = "import heaplab.report.page.report_page"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=homeless, capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
+    assert ran(sys.executable, "-c", code, env=around | homes, check=True).stderr == ""

@@ -6,11 +6,11 @@ import os
 import platform
 import shutil
 import subprocess
-import zipfile
 from pathlib import Path
 
 import pytest
 from laboratory import Laboratory, refusal, success
+from subprocesses import ran, wheel_of
 
 from heaplab.campaign import store
 from heaplab.cluster import Plan, bundle, read_plan
@@ -108,11 +108,8 @@ def test_a_build_for_a_newer_c_library_is_refused(lab: Laboratory, plan: Plan) -
 def test_of_several_builds_a_node_takes_the_one_that_fits(plan: Plan, libraries: dict[str, Path]) -> None:
     files = bundle.bundled(plan)
     (fits,) = (library for library in files.libraries if library.arm == "slow")
-    others = [
-        fits.model_copy(update={"architecture": "s390x"}),
-        fits.model_copy(update={"glibc": (99, 1)}),
-        fits.model_copy(update={"glibc": (2, 0)}),
-    ]
+    changes: list[dict[str, object]] = [{"architecture": "s390x"}, {"glibc": (99, 1)}, {"glibc": (2, 0)}]
+    others = [fits.model_copy(update=change) for change in changes]
     listed = bundle.BundleList(libraries=[*others, fits], wheels=[])
     assert bundle.library_for(plan, listed, "slow") == max(fits, others[2], key=lambda build: build.glibc)
 
@@ -125,34 +122,24 @@ def test_what_a_library_was_built_for_is_read_from_it(libraries: dict[str, Path]
 
 def test_a_further_build_goes_into_the_bundle(lab: Laboratory, libraries: dict[str, Path]) -> None:
     plan = planned(lab, "--add-build", f"slow={libraries['same']}")
-    assert [(one.arm, Path(one.path).name) for one in bundle.bundled(plan).libraries] == [
-        ("slow", "libsame.so")
-    ]
+    listed = [(one.arm, Path(one.path).name) for one in bundle.bundled(plan).libraries]
+    assert listed == [("slow", "libsame.so")]
 
 
 # ---------------------------------------------------------------- the file run-shard
 
 
 def test_the_start_script_hands_over_its_shard(lab: Laboratory, plan: Plan) -> None:
-    done = subprocess.run([plan.folder / "run-shard", "7/1"], capture_output=True, text=True, check=False)
+    done = ran(plan.folder / "run-shard", "7/1")
     assert (done.returncode, done.stderr) == (2, "heaplab: --shard 7/1: the shards are 1 to 1\n")
-    done = subprocess.run([plan.folder / "run-shard"], capture_output=True, text=True, check=False)
+    done = ran(plan.folder / "run-shard")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "name one shard" in done.stderr
 
 
 def wheel(folder: Path, name: str, content: str) -> Path:
-    """A wheel of a package `heaplab` whose command prints how it was called."""
-    folder.mkdir(exist_ok=True)
-    path = folder / name
-    info = "heaplab-1.0.dist-info"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("heaplab/__init__.py", "")
-        archive.writestr("heaplab/__main__.py", content)
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: heaplab\nVersion: 1.0\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return path
+    """A wheel of a package `heaplab` whose command is this program."""
+    return wheel_of(folder / name, {"heaplab/__init__.py": "", "heaplab/__main__.py": content})
 
 
 @pytest.fixture
@@ -162,14 +149,9 @@ def with_wheel(lab: Laboratory, tmp_path: Path) -> Plan:
 
 
 def started(plan: Plan, cache: Path) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [plan.folder / "run-shard", "1/1"],
-        env=environment | {"HEAPLAB_CACHE": str(cache), "PIP_NO_INDEX": "1", "PATH": os.defpath},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given = {"HEAPLAB_CACHE": str(cache), "PIP_NO_INDEX": "1", "PATH": os.defpath}
+    around = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | given
+    return ran(plan.folder / "run-shard", "1/1", env=around)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from laboratory import call, success
 from planned import complete, counted, expected, runs
 from slurm_cluster import SlurmCluster, wait_until
 from ssh_server import SshServer
+from subprocesses import ran
 
 from heaplab.cluster import read_plan
 from heaplab.cluster.engines import github, slurm
@@ -110,9 +111,7 @@ def told(plan: Path, on: str) -> str:
 def carried_out(plan: Path, shard: int, node: str) -> int:
     """The exit status of a shard that is carried out on a node of this name."""
     environment = os.environ | {"SLURMD_NODENAME": node}
-    return subprocess.run(
-        [plan / "run-shard", f"{shard}/{planned.SHARDS}"], env=environment, check=False
-    ).returncode
+    return ran(plan / "run-shard", f"{shard}/{planned.SHARDS}", env=environment).returncode
 
 
 def results_file(plan: Path, shard: int) -> Path:
@@ -249,7 +248,7 @@ def test_this_machine(plan: Path, held: Path) -> None:
 
 def fill_the_disk(plan: Path, shard: int) -> None:
     """Carry out a shard whose results lie on a file system of a few pages, and keep what it kept."""
-    if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode:
+    if ran("unshare", "-rm", "true").returncode:
         pytest.skip("no user namespace here in which to mount a small file system")
     kept = plan.parent / "kept"
     kept.mkdir()
@@ -272,8 +271,8 @@ def reframe(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(here)
     folder = tmp_path_factory.mktemp("reframe")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    command = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", planned.REFRAME]
-    if subprocess.run(command, capture_output=True, check=False).returncode:
+    options = ("--quiet", "--disable-pip-version-check")
+    if ran(folder / "bin/pip", "install", *options, planned.REFRAME).returncode:
         pytest.skip(f"ReFrame is not installed, and pip cannot install {planned.REFRAME}")
     return folder / "bin/reframe"
 
@@ -296,9 +295,7 @@ def test_reframe(cluster: SlurmCluster, plan: Path, reframe: Path, tmp_path: Pat
     (tmp_path / "settings.py").write_text(REFRAME_SETTINGS)
     words = ["-C", "settings.py", "-c", "shards.py", "--distribute=all", "--run", "--prefix=done"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
-    ended = subprocess.run(
-        [reframe, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    ended = ran(reframe, *words, cwd=tmp_path, env=environment)
     assert ended.returncode == 0, ended
     assert "Ran 3/3 test case(s)" in ended.stdout
     assert len(list((plan / "results").glob("*.jsonl"))) == planned.SHARDS  # no two nodes took the same shard
@@ -370,12 +367,7 @@ def test_a_folder_that_nodes_do_not_share(cluster: SlurmCluster, plan: Path) -> 
     hidden = plan.parent / "hidden"
     hidden.mkdir()
     script = f"mount -t tmpfs none {hidden} && cp -r {plan} {hidden}/plan && exec {sys.executable} -m heaplab"
-    ended = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", f"{script} campaign submit {hidden}/plan --on slurm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = ran("unshare", "-rm", "sh", "-c", f"{script} campaign submit {hidden}/plan --on slurm")
     if "unshare failed" in ended.stderr:
         pytest.skip("no user namespace here in which to mount a file system")
     assert ended.returncode == 2, ended
@@ -424,19 +416,10 @@ def test_a_host_that_is_gone(server: SshServer, plan: Path) -> None:
 def test_hosts_that_do_not_see_the_plan(server: SshServer, plan: Path) -> None:
     (plan.parent / "elsewhere").mkdir()
     moved = shutil.copytree(plan, plan.parent / "moved")
-    script = f"mount --bind {plan} {plan.parent}/elsewhere && exec {sys.executable} -m heaplab"
-    ended = subprocess.run(
-        [
-            "unshare",
-            "-rm",
-            "sh",
-            "-c",
-            f"{script} campaign submit {plan.parent}/elsewhere --on ssh --hosts n1 -- -F {server.client}",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    elsewhere = plan.parent / "elsewhere"
+    heaplab = f"mount --bind {plan} {elsewhere} && exec {sys.executable} -m heaplab"
+    words = f"campaign submit {elsewhere} --on ssh --hosts n1 -- -F {server.client}"
+    ended = ran("unshare", "-rm", "sh", "-c", f"{heaplab} {words}")
     assert ended.returncode == 2, ended
     assert "n1 does not see" in ended.stderr
     assert not (moved / "engines").exists()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT, WORKLOAD_CARD
-from laboratory import Laboratory, call, refusal, success
+from laboratory import Laboratory, call, cut_off, refusal, success
+from subprocesses import executable, written
 
 import heaplab
 from heaplab.campaign import plan as order, store
@@ -58,11 +59,9 @@ def test_a_plan_is_whole_blocks_of_every_node(plan: Plan) -> None:
 
 
 def test_a_shard_is_a_campaign_that_knows_its_place(lab: Laboratory, plan: Plan) -> None:
-    status, printed = carried_out(lab, plan, 3)
-    assert status == 0, printed
+    success(carried_out(lab, plan, 3))
     (path,) = plan.results.glob("*.jsonl")
     results = store.load(path)
-    assert results.host
     facts = results.host.facts
     assert (facts["plan"], facts["shard_hash"]) == (plan.hash, plan.shards[2].hash)
     assert (facts["machine"], facts["shard"]) == ("large", 3)
@@ -92,8 +91,7 @@ def test_a_complete_shard_is_not_measured_again_here_or_elsewhere(
     carried_out(lab, plan, 1)
     before = content_of(plan.results)
     monkeypatch.setattr(shard_run, "node_name", lambda: "elsewhere")
-    status, printed = carried_out(lab, plan, 1)
-    assert (status, printed.strip()[:18]) == (0, "shard 1/4: complet")
+    assert success(carried_out(lab, plan, 1)).startswith("shard 1/4: complet")
     assert content_of(plan.results) == before
 
 
@@ -102,7 +100,7 @@ def test_a_comparison_never_crosses_machines(
 ) -> None:
     carried_out(lab, plan, 1)
     (path,) = plan.results.glob("*.jsonl")
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:9]))
+    cut_off(path, 9)
     monkeypatch.setattr(shard_run, "node_name", lambda: "elsewhere")
     carried_out(lab, plan, 1)
     (other,) = (found for found in plan.results.glob("*.jsonl") if found != path)
@@ -133,16 +131,16 @@ def test_the_order_of_shards_changes_no_run_and_no_two_blocks_have_one_seed(
     assert len(planned_runs[0]) == 2 * BLOCKS * 2 * 4
 
 
-BAD_SHARDS = [
-    ("0/4", "the shards are 1 to 4"),
-    ("5/4", "the shards are 1 to 4"),
-    ("1/3", "has 4 shards, not 3"),
-    ("1", "'1' is not I/N, such as 1/4"),
-    ("-1/4", "'-1/4' is not I/N"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), BAD_SHARDS)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0/4", "the shards are 1 to 4"),
+        ("5/4", "the shards are 1 to 4"),
+        ("1/3", "has 4 shards, not 3"),
+        ("1", "'1' is not I/N, such as 1/4"),
+        ("-1/4", "'-1/4' is not I/N"),
+    ],
+)
 def test_a_shard_that_the_plan_has_not_is_refused(
     lab: Laboratory, plan: Plan, text: str, message: str
 ) -> None:
@@ -194,37 +192,19 @@ def test_threads_are_those_of_the_node_each_on_the_cpus_of_its_place(
     """A shell in front of the workload notes where it may run."""
     monkeypatch.setenv("FAKE_ESTIMATE", "4096")
     log, real = lab.out.parent / "cpus", lab.catalog.parent / "fake_workload"
-    program = lab.out.parent / "noted"
     # Without the library, whose name tells the workload what to do, while the shell looks.
-    program.write_text(
+    program = executable(
+        lab.out.parent / "noted",
         "#!/bin/sh\nkept=$LD_PRELOAD\nunset LD_PRELOAD\n"
         f'echo "$2 $(grep Cpus_allowed_list /proc/self/status)" >> {log}\n'
-        f'[ -z "$kept" ] || export LD_PRELOAD="$kept"\nexec {real} "$@"\n'
+        f'[ -z "$kept" ] || export LD_PRELOAD="$kept"\nexec {real} "$@"\n',
     )
-    program.chmod(0o755)
-    catalog = lab.out.parent / "catalog"
-    texts = {
-        "workloads/noted.toml": WORKLOAD_CARD.replace("PROGRAM", str(program)),
-        "experiments/noted/one.toml": EXPERIMENT.replace('"fake"\nm', '"noted"\nm').replace(
-            "size = [1, 2]", "threads = [1, 64]"
-        ),
-    }
-    for name, text in texts.items():
-        (catalog / name).parent.mkdir(parents=True)
-        (catalog / name).write_text(text)
-    folder = lab.out.parent / "plan"
-    words = [
-        "-o",
-        folder,
-        "--experiments",
-        "noted/one",
-        *lab.own[:2],
-        "--blocks",
-        2,
-        "--thread-counts",
-        "all",
-    ]
-    success(call("--catalog", catalog, "plan", *words))
+    threaded = EXPERIMENT.replace('"fake"\nm', '"noted"\nm').replace("size = [1, 2]", "threads = [1, 64]")
+    card = WORKLOAD_CARD.replace("PROGRAM", str(program))
+    texts = {"workloads/noted.toml": card, "experiments/noted/one.toml": threaded}
+    catalog, folder = written(lab.out.parent / "catalog", texts), lab.out.parent / "plan"
+    words = ("--experiments", "noted/one", *lab.own[:2], "--blocks", 2, "--thread-counts", "all")
+    success(call("--catalog", catalog, "plan", "-o", folder, *words))
     success(call("--catalog", catalog, "run-shard", folder, "--shard", "1/1", "-q"))
     expected = [cpu.number for cpu in topology.usable()]
     seen = {line.split()[0]: topology.listed(line.split()[-1]) for line in log.read_text().splitlines()}
@@ -245,9 +225,8 @@ def test_a_node_without_the_shared_folder_is_refused(lab: Laboratory, plan: Plan
 def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
     carried_out(lab, plan, 1)
     (path,) = plan.results.glob("*.jsonl")
-    lines = path.read_text().splitlines(keepends=True)
-    id_of = store.load(path).campaign.id
-    path.write_text("".join(lines[:8]).replace(id_of, "0" * len(id_of)))
+    id_of = store.load(path).campaign.id.encode()
+    path.write_bytes(cut_off(path, 8).replace(id_of, b"0" * len(id_of)))
     refused(lab, plan, "was begun with other arms or CPUs than are here now")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import called
-from subprocesses import heaplab
+from subprocesses import heaplab, printed_by
 
 from heaplab.catalog import contents, locate
 from heaplab.cli.benchmarks.selection import arm_of
@@ -57,8 +57,7 @@ class Recorded:
 
     def memory_of(self, program: str) -> int:
         """What the program itself holds at its end, in bytes."""
-        done = subprocess.run([self.folder / "holders", program], capture_output=True, text=True, check=True)
-        return int(done.stdout) << 10
+        return int(printed_by(self.folder / "holders", program)) << 10
 
     def evidence(self, program: str) -> Evidence:
         if program not in self.known:
@@ -116,7 +115,6 @@ def verdicts(evidence: Evidence) -> dict[str, Kind]:
 def test_what_grows_is_named(recorded: Recorded, program: str, leaks: bool, site: str) -> None:
     for name, evidence, verdict in each_base(recorded.evidence(program)):
         assert verdict.kind == Kind.GROWING, name
-        assert verdict.growth
         assert verdict.growth.leaks == leaks
         assert evidence.profile.chain(verdict.growth.sites[0].number).startswith(f"{site} ")
         assert verdict.growth.bytes > 8 << 20
@@ -138,7 +136,6 @@ def test_sites_apart_give_back_what_they_do_in_the_program(recorded: Recorded) -
     separating = recorded.memory_of("pinned") - recorded.memory_of("separated")
     assert separating > 10 << 20
     assert evidence.apart_gain[1] == pytest.approx(separating, rel=0.2)
-    assert evidence.what_if
     for number, replays in enumerate(evidence.replays):
         unpinned = evidence.what_if.unpinned(number, replays, evidence.moment.place)
         assert evidence.what_if.estimated[replays.name] == pytest.approx(unpinned, rel=0.2), replays.name

@@ -18,11 +18,12 @@ from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 
+Tried = dict[str, tuple[Evidence, dict[str, OtherWay]]]
 PROGRAMS = ("lines", "vectors", "keys", "nothing", "bursts")
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evidence, dict[str, OtherWay]]]:
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
     """By program: the evidence, and the ways by the first word of their names."""
     folder = tmp_path_factory.mktemp("ways")
     source = Path(__file__).with_name("ways.cpp")
@@ -57,7 +58,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Evidence,
     ],
 )
 def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
-    tried: dict[str, tuple[Evidence, dict[str, OtherWay]]], program: str, way: str, site: str, found: str
+    tried: Tried, program: str, way: str, site: str, found: str
 ) -> None:
     evidence, ways = tried[program]
     one = ways[way]
@@ -72,24 +73,20 @@ def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
 
 @pytest.mark.starts_programs
 def test_nothing_is_tried_where_no_call_site_has_enough(
-    tried: dict[str, tuple[Evidence, dict[str, OtherWay]]],
+    tried: Tried,
 ) -> None:
     evidence, ways = tried["nothing"]
     assert [ways[name].measured for name in ("reserved", "temporaries")] == [None, None]
     assert [one.gain for one in ways.values()] == [NOTHING] * 3
-    assert "no call site" in str(
-        holding_tables.other_ways(
-            Evidence(evidence.profile, evidence.replays, None, list(ways.values()))
-        ).rows
-    )
+    whole = Evidence(evidence.profile, evidence.replays, None, list(ways.values()))
+    assert "no call site" in str(holding_tables.other_ways(whole).rows)
 
 
 @pytest.mark.starts_programs
 def test_trimming_gives_back_what_the_next_burst_faults_again(
-    tried: dict[str, tuple[Evidence, dict[str, OtherWay]]],
+    tried: Tried,
 ) -> None:
     one = tried["bursts"][1]["malloc_trim"]
-    assert one.measured
     assert one.memory
     assert 4 << 20 < one.measured.memory[1] <= one.memory < 30 << 20
     assert -one.measured.faults[1] > 2000

@@ -6,15 +6,15 @@ valgrind is one of the packages that the tests need. No test knows a time.
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from bare_records import bare_arm
-from laboratory import WARM, Laboratory, success
-from subprocesses import SHARED, compiled
+from laboratory import WARM, Call, Laboratory, failure, success
+from subprocesses import OVER_LIBC, SHARED, compiled, executable
 
 from heaplab import stats
 from heaplab.campaign import plan, store
@@ -144,7 +144,6 @@ def test_a_count_that_depends_on_threads_or_on_another_library_is_no_figure(
 
     own = {str(built["10"])}
     good = judged(1, own, program)
-    assert good.sample
     assert good.sample.metrics[INSTRUCTIONS].value == 5
     assert judged(2, own, program).status is Status.SKIPPED
     assert judged(2, own, cell_of(finished)).status is Status.OK  # beside a main thread that waits
@@ -182,15 +181,10 @@ def test_the_reference_run_of_a_prepared_program_is_not_counted(
 ) -> None:
     monkeypatch.setitem(prepared_input.INPUTS, "nothing", lambda _folder: None)
     campaign = finished.results().campaign
-    fixture = {"package": "none", "input": "nothing"}
-    changed = campaign.workloads["fake"] | {
-        "kind": "program",
-        "program": str(built["calling"]),
-        "fixture": fixture,
-    }
-    campaign = campaign.model_copy(
-        update={"workloads": {"fake": changed}, "instructions": "callgrind", "warm": 0}
-    )
+    prepared = {"kind": "program", "fixture": {"package": "none", "input": "nothing"}}
+    changed = campaign.workloads["fake"] | prepared | {"program": str(built["calling"])}
+    counting = {"workloads": {"fake": changed}, "instructions": "callgrind", "warm": 0}
+    campaign = campaign.model_copy(update=counting)
     comparison = plan.comparisons(campaign)[0]
     cell = replace(comparison.cells[0], parameters=())
     with RunMeasurer(campaign, {"mine": located(built["10"])}) as measure:
@@ -202,14 +196,11 @@ def test_the_reference_run_of_a_prepared_program_is_not_counted(
 
 # ---------------------------------------------------------------- timers of purging
 
-TELLING = r"""
+TELLING = (
+    OVER_LIBC
+    + r"""
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-extern void* __libc_malloc(size_t);
-extern void __libc_free(void*);
-void* malloc(size_t size) { return __libc_malloc(size); }
-void free(void* block) { __libc_free(block); }
 static const char* names[] = {"mimalloc_", "purge_delay", "release_to_os_interval_ms"};
 __attribute__((constructor)) static void tell(void) {
   const char* delay = getenv("MIMALLOC_PURGE_DELAY");
@@ -217,6 +208,7 @@ __attribute__((constructor)) static void tell(void) {
   fprintf(stderr, "%s: option 'purge_delay': %s\n", names[0], delay ? delay : "10");
 }
 """
+)
 
 
 def test_timers_are_off_where_the_allocator_has_them_and_the_arm_does_not_choose(tmp_path: Path) -> None:
@@ -231,9 +223,7 @@ def test_timers_are_off_where_the_allocator_has_them_and_the_arm_does_not_choose
 
 
 def test_a_command_is_asked_by_its_own_file(tmp_path: Path) -> None:
-    program = tmp_path / "program"
-    program.write_text("#!/bin/sh\n# _rjem_malloc_conf\n")
-    program.chmod(0o755)
+    program = executable(tmp_path / "program", "#!/bin/sh\n# _rjem_malloc_conf\n")
     arm = bare_arm("new", command=[str(program)])
     assert list(without_timers(arm).environment) == ["_RJEM_MALLOC_CONF"]
     program.write_text("#!/bin/sh\n")
@@ -255,16 +245,10 @@ def test_timers_of_allocators_that_are_here_go_off(name: str) -> None:
 
 
 @pytest.fixture
-def gate(lab: Laboratory, built: dict[str, Path], tmp_path: Path) -> Callable[..., tuple[int, str]]:
+def gate(lab: Laboratory, built: dict[str, Path], tmp_path: Path) -> Call:
     def call(old: str, new: str, *words: object, argument: str = "") -> tuple[int, str]:
-        outputs = [
-            "--markdown",
-            tmp_path / "g.md",
-            "--junit",
-            tmp_path / "g.xml",
-            "--bencher",
-            tmp_path / "g.json",
-        ]
+        forms = {"--markdown": "g.md", "--junit": "g.xml", "--bencher": "g.json"}
+        outputs = [word for option, name in forms.items() for word in (option, tmp_path / name)]
         common = (*WARM, "--instructions", "only-callgrind", "--max-instructions", "1%", "--budget", "200s")
         program = ["--", built["calling"], *filter(None, [argument])]
         return lab.heaplab("gate", built[old], built[new], *common, *outputs, "-o", lab.out, *words, *program)
@@ -273,10 +257,9 @@ def gate(lab: Laboratory, built: dict[str, Path], tmp_path: Path) -> Callable[..
 
 
 def test_one_idle_step_more_in_malloc_fails_a_gate_in_every_output(
-    gate: Callable[..., tuple[int, str]], tmp_path: Path, lab: Laboratory
+    gate: Call, tmp_path: Path, lab: Laboratory
 ) -> None:
-    status, printed = gate("10", "11")
-    assert status == 3, printed
+    printed = success(gate("10", "11"), 3)
     assert "instructions under callgrind" in printed
     assert "| instructions under callgrind |" in (tmp_path / "g.md").read_text()
     (case,) = ElementTree.parse(tmp_path / "g.xml").getroot().iter("testcase")
@@ -292,7 +275,7 @@ def test_one_idle_step_more_in_malloc_fails_a_gate_in_every_output(
 
 
 def test_the_same_malloc_twice_passes_a_gate_and_json_has_the_counts(
-    gate: Callable[..., tuple[int, str]],
+    gate: Call,
 ) -> None:
     printed = success(gate("10", "10", "--json"))
     (cell,) = json.loads(printed.splitlines()[-1])["cells"]
@@ -300,9 +283,8 @@ def test_the_same_malloc_twice_passes_a_gate_and_json_has_the_counts(
     assert cell["ratio"] == pytest.approx(1, abs=0.001)
 
 
-def test_a_program_with_threads_is_named_and_not_counted(gate: Callable[..., tuple[int, str]]) -> None:
-    status, printed = gate("10", "11", argument="t")
-    assert status == 1
+def test_a_program_with_threads_is_named_and_not_counted(gate: Call) -> None:
+    printed = failure(gate("10", "11", argument="t"))
     assert "not counted under callgrind: program: it has several threads" in printed
     assert "there is nothing to judge" in printed
 
@@ -319,14 +301,9 @@ def test_counts_stand_beside_times(lab: Laboratory, built: dict[str, Path]) -> N
     assert verdicts.keys() & {"wall_time", "cpu_time"}
 
 
-def test_without_valgrind_one_line_says_so(
-    gate: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_valgrind_one_line_says_so(gate: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         shutil, "which", lambda name, *_more, **_path: None if name == "valgrind" else f"/{name}"
     )
-    status, printed = gate("10", "10")
-    assert (status, printed) == (
-        1,
-        "heaplab: gate: valgrind is not here; Debian's package valgrind has it\n",
-    )
+    said = "heaplab: gate: valgrind is not here; Debian's package valgrind has it\n"
+    assert gate("10", "10") == (1, said)

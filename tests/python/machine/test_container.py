@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from subprocesses import HEAPLAB, printed_by, ran, written
 
 from heaplab.cli.checks import doctor
 from heaplab.machine import container, host
@@ -19,66 +20,52 @@ V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
 V1_UNLIMITED = "9223372036854771712\n"
 
 
-def root_of(folder: Path, files: dict[str, str]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return folder
-
-
 def test_version_2_as_a_container_sees_it(tmp_path: Path) -> None:
-    root = root_of(
-        tmp_path,
-        {
-            "proc/self/cgroup": "0::/\n",
-            "proc/self/mountinfo": V2_MOUNT,
-            "proc/self/status": "Name:\tx\nSeccomp:\t2\n",
-            "sys/fs/cgroup/memory.max": f"{GIB}\n",
-            "sys/fs/cgroup/memory.current": f"{GIB // 2}\n",
-            "sys/fs/cgroup/memory.stat": f"anon 1\ninactive_file {GIB // 4}\n",
-            "sys/fs/cgroup/cpu.max": "150000 100000\n",
-            "run/.containerenv": "",
-        },
-    )
+    files = {
+        "proc/self/cgroup": "0::/\n",
+        "proc/self/mountinfo": V2_MOUNT,
+        "proc/self/status": "Name:\tx\nSeccomp:\t2\n",
+        "sys/fs/cgroup/memory.max": f"{GIB}\n",
+        "sys/fs/cgroup/memory.current": f"{GIB // 2}\n",
+        "sys/fs/cgroup/memory.stat": f"anon 1\ninactive_file {GIB // 4}\n",
+        "sys/fs/cgroup/cpu.max": "150000 100000\n",
+        "run/.containerenv": "",
+    }
+    root = written(tmp_path, files)
     assert container.limits(root) == container.GroupLimits(GIB, GIB * 3 // 4, 1.5)
     assert (container.seccomp(root), container.kind(root)) == ("filtered", "podman")
 
 
 def test_version_2_takes_the_tightest_limit_from_the_own_group_up(tmp_path: Path) -> None:
-    root = root_of(
-        tmp_path,
-        {
-            "proc/self/cgroup": "0::/a.slice/b.scope\n",
-            "proc/self/mountinfo": V2_MOUNT,
-            "sys/fs/cgroup/a.slice/memory.max": f"{GIB}\n",
-            "sys/fs/cgroup/a.slice/memory.current": f"{GIB}\n",
-            "sys/fs/cgroup/a.slice/cpu.max": "50000 100000\n",
-            "sys/fs/cgroup/a.slice/b.scope/memory.max": f"{4 * GIB}\n",
-            "sys/fs/cgroup/a.slice/b.scope/memory.current": "0\n",
-            "sys/fs/cgroup/a.slice/b.scope/cpu.max": "max 100000\n",
-        },
-    )
+    files = {
+        "proc/self/cgroup": "0::/a.slice/b.scope\n",
+        "proc/self/mountinfo": V2_MOUNT,
+        "sys/fs/cgroup/a.slice/memory.max": f"{GIB}\n",
+        "sys/fs/cgroup/a.slice/memory.current": f"{GIB}\n",
+        "sys/fs/cgroup/a.slice/cpu.max": "50000 100000\n",
+        "sys/fs/cgroup/a.slice/b.scope/memory.max": f"{4 * GIB}\n",
+        "sys/fs/cgroup/a.slice/b.scope/memory.current": "0\n",
+        "sys/fs/cgroup/a.slice/b.scope/cpu.max": "max 100000\n",
+    }
+    root = written(tmp_path, files)
     assert container.limits(root) == container.GroupLimits(GIB, 0, 0.5)
 
 
 def test_version_1_under_a_path_that_only_the_host_knows(tmp_path: Path) -> None:
-    root = root_of(
-        tmp_path,
-        {
-            "proc/self/cgroup": "4:memory:/docker/0123\n2:cpu,cpuacct:/docker/0123\n0::/\n",
-            "proc/self/mountinfo": (
-                "31 2 0:3 /docker/0123 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
-                "32 2 0:4 /docker/0123 /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
-            ),
-            "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{2 * GIB}\n",
-            "sys/fs/cgroup/memory/memory.usage_in_bytes": f"{GIB}\n",
-            "sys/fs/cgroup/memory/memory.stat": "inactive_file 5\ntotal_inactive_file 0\n",
-            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "200000\n",
-            "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-            ".dockerenv": "",
-        },
-    )
+    files = {
+        "proc/self/cgroup": "4:memory:/docker/0123\n2:cpu,cpuacct:/docker/0123\n0::/\n",
+        "proc/self/mountinfo": (
+            "31 2 0:3 /docker/0123 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+            "32 2 0:4 /docker/0123 /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
+        ),
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": f"{2 * GIB}\n",
+        "sys/fs/cgroup/memory/memory.usage_in_bytes": f"{GIB}\n",
+        "sys/fs/cgroup/memory/memory.stat": "inactive_file 5\ntotal_inactive_file 0\n",
+        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "200000\n",
+        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+        ".dockerenv": "",
+    }
+    root = written(tmp_path, files)
     assert container.limits(root) == container.GroupLimits(2 * GIB, GIB, 2.0)
     assert container.kind(root) == "docker"
 
@@ -98,7 +85,7 @@ def test_version_1_under_a_path_that_only_the_host_knows(tmp_path: Path) -> None
     ids=["no-proc", "the-top", "version-1-unlimited"],
 )
 def test_where_nothing_is_limited(tmp_path: Path, files: dict[str, str]) -> None:
-    assert container.limits(root_of(tmp_path, files)) == container.GroupLimits()
+    assert container.limits(written(tmp_path, files)) == container.GroupLimits()
 
 
 @contextlib.contextmanager
@@ -130,8 +117,7 @@ def within(group: Path, code: str) -> str:
     enter = (
         "import os, pathlib, sys; pathlib.Path(sys.argv[1], 'cgroup.procs').write_text(str(os.getpid()))\n"
     )
-    command = [sys.executable, "-c", enter + code, str(group)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return printed_by(sys.executable, "-c", enter + code, group)
 
 
 def test_a_limit_of_memory_made_here_is_a_fact_and_bounds_what_is_touched() -> None:
@@ -174,7 +160,7 @@ main()
 
 def test_a_filter_made_here_that_refuses_ptrace_is_a_fact_and_doctor_warns() -> None:
     code = FILTERED.replace("PTRACE", str(PTRACE[platform.machine()]))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = ran(sys.executable, "-c", code)
     if done.returncode == 77:
         pytest.skip("no filter of system calls can be made here")
     told = json.loads(done.stdout)
@@ -183,15 +169,7 @@ def test_a_filter_made_here_that_refuses_ptrace_is_a_fact_and_doctor_warns() -> 
     assert any("gdb, strace and rr will not work" in line for line in told["advice"])
 
 
-WITHOUT_PROC = (
-    "unshare",
-    "--mount",
-    "--map-root-user",
-    "sh",
-    "-c",
-    'mount -t tmpfs none /proc && exec "$@"',
-    "sh",
-)
+WITHOUT_PROC = ("unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@" 2>&1', "sh")
 
 
 @pytest.mark.parametrize(
@@ -207,17 +185,9 @@ WITHOUT_PROC = (
     ],
 )
 def test_where_proc_is_not_mounted(tmp_path: Path, words: list[str], status: int, said: str) -> None:
-    if subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode:
+    if ran(*WITHOUT_PROC, "true").returncode:
         pytest.skip("nothing can be mounted here")
-    done = subprocess.run(
-        [*WITHOUT_PROC, sys.executable, "-m", "heaplab", *words],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    )
+    done = ran(*WITHOUT_PROC, *HEAPLAB, *words, cwd=tmp_path, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stdout.endswith(said)) == (status, True), done.stdout
 
 
@@ -228,13 +198,8 @@ def test_a_filter_that_refuses_ptrace_is_seen(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_doctor_says_what_each_limit_does() -> None:
-    facts = host.facts() | {
-        "cpus": 8,
-        "memory_limit": 512 << 20,
-        "cpu_limit": 1.5,
-        "seccomp": "filtered",
-        "ptrace": False,
-    }
+    limited = {"cpus": 8, "memory_limit": 512 << 20, "cpu_limit": 1.5, "seccomp": "filtered", "ptrace": False}
+    facts = host.facts() | limited
     advice = " ".join(doctor.host_advice(facts))
     for words in ("512 MiB", "1.5 CPUs, and 8 are seen", "seccomp", "gdb"):
         assert words in advice

@@ -1,11 +1,10 @@
 """Programs that open libraries with RTLD_DEEPBIND are recognised when they run, under no preload."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from laboratory import Laboratory, success
-from subprocesses import SHARED, compiled
+from subprocesses import SHARED, compiled, printed_by
 
 from heaplab.machine import deep_binding
 from heaplab.machine.execute import plain_environment
@@ -55,8 +54,7 @@ def test_a_library_linked_symbolically_finds_malloc_where_the_process_does(
     program: list[str], tmp_path: Path
 ) -> None:
     symbolic = str(Path(program[1]).with_name("symbolic"))
-    dynamic = subprocess.run(["readelf", "-d", symbolic], capture_output=True, text=True, check=True).stdout
-    assert "SYMBOLIC" in dynamic
+    assert "SYMBOLIC" in printed_by("readelf", "-d", symbolic)
     for number, (words, found) in enumerate([([], []), (["deep"], [symbolic])]):
         folder = tmp_path / str(number)
         folder.mkdir()

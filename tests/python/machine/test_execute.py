@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from bare_records import bare_arm
+from subprocesses import HEEDING, gone, printed_by, ran, until
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
 from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, Watcher, thin_curve
@@ -46,12 +47,7 @@ def test_the_time_limit_ends_it_and_all_it_started(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     ended = execute(["/bin/sh", "-c", f"sleep 600 & echo $! >{mark}; wait"], {}, Limits(time=0.3))
     assert ended.killed_for == "time"
-    child = Path("/proc", mark.read_text().strip())
-    for _ in range(100):
-        if not child.exists() or "Z" in (child / "stat").read_text().split()[2]:
-            return
-        time.sleep(0.02)
-    pytest.fail("a child is still alive")
+    until(lambda: gone(mark.read_text().strip()), "the child is gone")
 
 
 def test_a_child_left_behind_dies_when_the_run_is_over() -> None:
@@ -113,16 +109,10 @@ def test_heaplab_takes_its_programs_with_it_when_it_is_killed(tmp_path: Path) ->
         f"execute(['/bin/sh', '-c', 'echo $$ >{mark}; exec sleep 600'], {{}}, Limits(time=600))\n"
     )
     heaplab = subprocess.Popen([sys.executable, "-c", code])
-    while not mark.exists() or not mark.read_text().strip():
-        time.sleep(0.02)
+    until(lambda: mark.exists() and mark.read_text().strip(), "the program runs")
     heaplab.kill()
     heaplab.wait()
-    child = Path("/proc", mark.read_text().strip())
-    for _ in range(200):
-        if not child.exists() or (child / "stat").read_text().split()[2] == "Z":
-            return
-        time.sleep(0.02)
-    pytest.fail("the program outlived heaplab")
+    until(lambda: gone(mark.read_text().strip()), "the program is gone")
 
 
 # heaplab that is told to end at every fork: the hook is called where Python drops
@@ -151,10 +141,7 @@ FORKS = {
 @pytest.mark.parametrize("forks", FORKS.values(), ids=FORKS.keys())
 def test_a_request_to_end_is_not_lost_when_it_comes_at_a_fork(forks: str, number: str) -> None:
     program = TOLD_AT_A_FORK.format(forks=forks, number=number)
-    heeding = ["env", "--default-signal=INT,HUP"]  # what a job in the background may ignore
-    done = subprocess.run(
-        [*heeding, sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    done = ran(*HEEDING, sys.executable, "-c", program)
     assert (done.returncode, done.stderr) == (7, "")
 
 
@@ -181,8 +168,7 @@ print(execute(["/bin/true"], {}, Limits(time=20)).process.minor_faults)
 
 
 def test_what_a_process_used_before_it_became_the_program_is_not_the_programs() -> None:
-    done = subprocess.run([sys.executable, "-c", TOUCHED_BEFORE], capture_output=True, text=True, check=True)
-    assert 10 < int(done.stdout) < 1000
+    assert 10 < int(printed_by(sys.executable, "-c", TOUCHED_BEFORE)) < 1000
 
 
 def test_a_peak_seen_in_few_looks_is_absent() -> None:

@@ -2,8 +2,6 @@
 
 import ctypes
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from bare_records import bare_arm
 from laboratory import Laboratory, refusal
-from subprocesses import compiled
+from subprocesses import HEAPLAB, compiled, executable, printed_by, ran
 
 from heaplab.machine import elf, interposition
 from heaplab.machine.execute import environment_for
@@ -56,9 +54,7 @@ def test_a_program_that_calls_no_malloc_itself_is_served_through_its_libraries(
 
 
 def test_a_script_is_served_in_its_interpreter(tmp_path: Path, libraries: dict[str, Path]) -> None:
-    script = tmp_path / "script"
-    script.write_text("#!/usr/bin/env -S sh -e\n")
-    script.chmod(0o755)
+    script = executable(tmp_path / "script", "#!/usr/bin/env -S sh -e\n")
     assert fault(script, libraries["same"]) == ""
     assert interposition.interpreter_of(script) == Path("/bin/sh").resolve()
 
@@ -111,8 +107,7 @@ def test_a_program_that_cannot_be_served_is_told_in_one_line(
 ) -> None:
     program = build(tmp_path, "int main() { return 0; }", "-static")
     command, *rest = words
-    call = [sys.executable, "-m", "heaplab", command, *lab.own, *rest, str(program)]
-    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = ran(*HEAPLAB, command, *lab.own, *rest, program, cwd=tmp_path)
     fault = "program is linked statically, so no library can be preloaded into it"
     assert (done.returncode, done.stdout, done.stderr) == (status, "", line.format(fault))
 
@@ -191,17 +186,15 @@ def sample(malloc: str, new: str, build_id: str = "") -> Sample:
 def test_a_sample_is_judged_by_path_or_build_id(libraries: dict[str, Path]) -> None:
     same, other = str(libraries["same"]), str(libraries["slow"])
     library = library_of(libraries["same"])
-    assert interposition.fault_of_sample(sample(same, same), library) == ""
-    assert interposition.fault_of_sample(sample(same, "/usr/lib/libstdc++.so.6"), library) == ""
     moved = sample("/elsewhere/lib.so", same, build_id=library.build_id[same])
-    assert interposition.fault_of_sample(moved, library) == ""
-    assert interposition.fault_of_sample(sample(other, same), library).startswith("malloc was served by")
-    assert interposition.fault_of_sample(sample(same, other), library).startswith(
-        "operator new was served by"
-    )
-    assert interposition.fault_of_sample(sample("/lib/libc.so.6", same), library).startswith(
-        "malloc was served by"
-    )
+    for good in (sample(same, same), sample(same, "/usr/lib/libstdc++.so.6"), moved):
+        assert interposition.fault_of_sample(good, library) == ""
+    for bad, said in (
+        (sample(other, same), "malloc was served by"),
+        (sample(same, other), "operator new was served by"),
+        (sample("/lib/libc.so.6", same), "malloc was served by"),
+    ):
+        assert interposition.fault_of_sample(bad, library).startswith(said)
 
 
 def test_the_baseline_must_be_served_by_the_c_library(libraries: dict[str, Path]) -> None:
@@ -213,7 +206,4 @@ def test_the_baseline_must_be_served_by_the_c_library(libraries: dict[str, Path]
 
 def test_heaplab_with_runs_a_program_under_an_allocator(libraries: dict[str, Path]) -> None:
     words = ["with", "--allocator", f"mine={libraries['same']}", "mine", "--", "cat", "/proc/self/maps"]
-    done = subprocess.run(
-        [sys.executable, "-m", "heaplab", *words], capture_output=True, text=True, check=True
-    )
-    assert str(libraries["same"]) in done.stdout
+    assert str(libraries["same"]) in printed_by(*HEAPLAB, *words)

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 from laboratory import Laboratory, refusal
+from subprocesses import ran
 
 from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
@@ -37,13 +37,7 @@ def test_the_loader_takes_the_link_and_finds_the_library(divided: Path) -> None:
     path = preload_paths.loadable(str(divided))
     assert not preload_paths.divided(path)
     assert preload_paths.loadable(str(divided)) == path
-    maps = subprocess.run(
-        ["cat", "/proc/self/maps"],
-        env=os.environ | {"LD_PRELOAD": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    maps = ran("cat", "/proc/self/maps", env=os.environ | {"LD_PRELOAD": path}, check=True)
     assert maps.stderr == ""
     assert str(divided) in maps.stdout
 

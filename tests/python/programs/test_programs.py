@@ -5,15 +5,14 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from bare_records import bare_arm
+from conftest import EXPERIMENT
 from laboratory import WARM, Laboratory
-from subprocesses import SHARED, compiled
+from subprocesses import HEAPLAB, HEEDING, SHARED, compiled, executable, gone, until, written
 
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.spec import Fixture, Workload
@@ -121,24 +120,17 @@ defaults = "none"
 """
 
 
-def plant(lab: Laboratory, program: str, more: str = "") -> None:
+def plant(lab: Laboratory, program: str, more: str = "", name: str = "fake", experiment: str = "one") -> None:
+    """Write a workload that is a program, and its experiment, into a catalog of the test's own."""
     lab.catalog = shutil.copytree(lab.catalog, lab.out.with_name("catalog"))
     card = PROGRAM_CARD.format(program=program, more=more)
-    (lab.catalog / "workloads" / "fake.toml").write_text(card)
-    experiment = lab.catalog / "experiments" / "fake" / "one.toml"
-    text = (
-        experiment.read_text().replace("sweep = { size = [1, 2] }\n", "").replace('["time"]', '["wall_time"]')
-    )
-    experiment.write_text(text)
+    text = EXPERIMENT.replace("sweep = { size = [1, 2] }\n", "").replace('["time"]', '["wall_time"]')
+    text = text.replace('workload = "fake"', f'workload = "{name}"')
+    written(lab.catalog, {f"workloads/{name}.toml": card, f"experiments/fake/{experiment}.toml": text})
 
 
 def test_a_program_that_is_not_here_is_left_out_before_measuring(lab: Laboratory) -> None:
-    lab.catalog = shutil.copytree(lab.catalog, lab.out.with_name("catalog"))
-    card = PROGRAM_CARD.format(program="no-such-program", more="")
-    (lab.catalog / "workloads" / "absent.toml").write_text(card)
-    experiments = lab.catalog / "experiments" / "fake"
-    text = (experiments / "one.toml").read_text().replace('workload = "fake"', 'workload = "absent"')
-    (experiments / "absent.toml").write_text(text.replace('["time"]', '["wall_time"]'))
+    plant(lab, "no-such-program", name="absent", experiment="absent")
     status, printed = lab.heaplab("run", "fake", *lab.own, *WARM, "-o", lab.out)
     why = "fake/absent (no no-such-program, see Debian's package some-package)"
     assert f"heaplab: left out, for want of a program: {why}\n" in printed
@@ -160,52 +152,21 @@ def test_nothing_is_left_of_a_server_when_heaplab_is_told_to_end(
     marks.mkdir()
     temporary.mkdir()
     script = f"echo $$ >{marks}/%s.new; mv {marks}/%s.new {marks}/%s; exec sleep 60"
-    server.write_text("#!/bin/sh\n" + script.replace("%s", "server"))
-    server.chmod(0o755)
+    executable(server, "#!/bin/sh\n" + script.replace("%s", "server"))
     load = json.dumps(script.replace("%s", "load"))
     plant(lab, str(server), f'[server]\nready = "test -e {marks}/server"\nload = {load}\ntake = ["wrk"]')
-    heaplab = [sys.executable, "-m", "heaplab", "--catalog", str(lab.catalog)]
-    child = subprocess.Popen(
-        [
-            "env",
-            "--default-signal=INT,HUP",
-            *heaplab,
-            "run",
-            "fake/one",
-            "--allocators",
-            "glibc",
-            *WARM,
-            "-o",
-            str(lab.out),
-        ],
-        env={**os.environ, "TMPDIR": str(temporary)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    until(lambda: len([path for path in marks.iterdir() if not path.suffix]) == 2)
+    words = ("run", "fake/one", "--allocators", "glibc", *WARM, "-o", str(lab.out))
+    command = [*HEEDING, *HEAPLAB, "--catalog", str(lab.catalog), *words]
+    around = {**os.environ, "TMPDIR": str(temporary)}
+    child = subprocess.Popen(command, env=around, stderr=subprocess.PIPE, text=True)
+    until(lambda: len([path for path in marks.iterdir() if not path.suffix]) == 2, "server and load run")
     child.send_signal(number)
     _, errors = child.communicate(timeout=30)
-    until(lambda: all(gone(mark.read_text().strip()) for mark in marks.iterdir()))
+    until(lambda: all(gone(mark.read_text().strip()) for mark in marks.iterdir()), "both are gone")
     if number is not signal.SIGKILL:  # then nobody is left to remove the folder
         assert child.returncode == 1, errors
         assert "interrupted; resume with: " in errors
         assert list(temporary.iterdir()) == []
-
-
-def until(condition: Callable[[], bool]) -> None:
-    for _ in range(1500):
-        if condition():
-            return
-        time.sleep(0.02)
-    pytest.fail("it did not come to that within 30 s")
-
-
-def gone(pid: str) -> bool:
-    """Whether a process has ended, reaped or not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def test_a_program_that_fails_by_itself_is_skipped(lab: Laboratory) -> None:

@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from action_runner import Ended, Runner
+from subprocesses import git, wheel_of, written
 
 ROOT = Path(__file__).parents[3]
 ENTRY = "[console_scripts]\nheaplab = action_stand_in:main\n"
@@ -37,16 +37,9 @@ def wheel(catalog_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     shutil.copytree(catalog_folder, catalog)
     suite = 'title = "quick"\nexperiments = ["fake/*"]\n[names]\nlarson = "fake/one"\n'
     (catalog / "suites" / "quick.toml").write_text(suite)
-    path = folder / "heaplab-0-py3-none-any.whl"
-    info = "heaplab-0.dist-info"
     stand_in = STAND_IN.format(path=os.pathsep.join(sys.path), python=sys.executable, catalog=str(catalog))
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("action_stand_in.py", stand_in)
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: heaplab\nVersion: 0\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/entry_points.txt", ENTRY)
-        archive.writestr(f"{info}/RECORD", "")
-    return path
+    files = {"action_stand_in.py": stand_in, "heaplab-0.dist-info/entry_points.txt": ENTRY}
+    return wheel_of(folder / "heaplab-0-py3-none-any.whl", files)
 
 
 @pytest.fixture(scope="module")
@@ -121,30 +114,19 @@ def test_wrong_inputs_are_named_and_the_page_says_so(
 def test_the_workflow_of_the_documentation_gates_head_against_base(
     runner: Runner, wheel: Path, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
-    repository = tmp_path / "mine"
-    repository.mkdir()
-
-    def git(*words: str) -> str:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-        command = ["git", *identity, *words]
-        done = subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    git("init", "-q")
-    (repository / "Makefile").write_text(MAKEFILE)
+    repository = written(tmp_path / "mine", {"Makefile": MAKEFILE})
+    git(repository, "init", "-q")
     source = libraries["same"].with_suffix(".c").read_text()
     for version in ("base", "head"):
         (repository / "mine.c").write_text(f'{source}const char* version = "{version}";\n')
-        git("add", "-A")
-        git("commit", "-qm", version)
+        git(repository, "add", "-A")
+        git(repository, "commit", "-qm", version)
     steps = yaml.safe_load((ROOT / "docs" / "gate-workflow.yml").read_text())["jobs"]["gate"]["steps"]
     (build,) = [step["run"] for step in steps if "run" in step]
-    around = os.environ | {"BASE": git("rev-parse", "HEAD~1")}
+    around = os.environ | {"BASE": git(repository, "rev-parse", "HEAD~1")}
     subprocess.run(["bash", "-eo", "pipefail", "-c", build], cwd=repository, env=around, check=True)
     (asked,) = [step["with"] for step in steps if "heaplab@" in step.get("uses", "")]
-    ended = runner.action(
-        repository,
-        asked | {"heaplab": str(wheel), "benchmarks": "larson", "options": "--max-slower 90% --budget 30s"},
-    )
+    given = {"heaplab": str(wheel), "benchmarks": "larson", "options": "--max-slower 90% --budget 30s"}
+    ended = runner.action(repository, asked | given)
     assert (ended.outputs["status"], ended.failed) == ("0", False), ended.printed
     assert ended.summary.startswith(PASSED)

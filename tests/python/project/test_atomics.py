@@ -5,20 +5,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import ran, written
 
 ROOT = Path(__file__).parents[3]
 
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tools" / "check_atomics.py"), str(root)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(sys.executable, ROOT / "tools" / "check_atomics.py", root)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "src/base").mkdir(parents=True)
-    (tmp_path / "src/base/atomic.h").write_text("std::atomic<int> value_;\n")
-    return tmp_path
+    return written(tmp_path, {"src/base/atomic.h": "std::atomic<int> value_;\n"})
+
+
+def check_with(project: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Check the project with one more file, of this line."""
+    return check(written(project, {"src/base/other.h": f"#pragma once\n{line}\n"}))
 
 
 def test_heaplab_keeps_its_own_rule() -> None:
@@ -44,8 +47,7 @@ def test_heaplab_keeps_its_own_rule() -> None:
     ],
 )
 def test_another_way_to_an_atomic_operation_is_found(project: Path, line: str) -> None:
-    (project / "src/base/other.h").write_text(f"#pragma once\n{line}\n")
-    result = check(project)
+    result = check_with(project, line)
     assert result.returncode == 1
     assert "src/base/other.h:2: " in result.stderr
 
@@ -63,8 +65,7 @@ def test_another_way_to_an_atomic_operation_is_found(project: Path, line: str) -
     ],
 )
 def test_what_names_its_order_is_let_pass(project: Path, line: str) -> None:
-    (project / "src/base/other.h").write_text(f"#pragma once\n{line}\n")
-    result = check(project)
+    result = check_with(project, line)
     assert result.returncode == 0, result.stderr
 
 

@@ -7,35 +7,31 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import ran, written
 
 ROOT = Path(__file__).parents[3]
 
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tools" / "check_layers.py"), str(root)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(sys.executable, ROOT / "tools" / "check_layers.py", root)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "LAYERS.md", tmp_path)
-    for header in (
+    headers = (
         "src/base/bits.h",
         "src/shim/api.h",
         "src/allocators/one/heap.h",
         "src/allocators/two/heap.h",
         "include/heaplab/one.h",
-    ):
-        (tmp_path / header).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / header).write_text("")
-    return tmp_path
+    )
+    return written(tmp_path, dict.fromkeys(headers, ""))
 
 
 def check_with(project: Path, path: str, line: str) -> subprocess.CompletedProcess[str]:
     """Check the project with one more file, of this line."""
-    (project / path).parent.mkdir(parents=True, exist_ok=True)
-    (project / path).write_text(f"{line}\n")
-    return check(project)
+    return check(written(project, {path: f"{line}\n"}))
 
 
 def test_heaplab_keeps_its_own_rule() -> None:
@@ -82,10 +78,7 @@ def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -
 
 @pytest.mark.parametrize(
     ("row", "named"),
-    [
-        ("| `src/base` | |", "src/shim"),
-        ("| `include/heaplab` | |", "include/heaplab"),
-    ],
+    [("| `src/base` | |", "src/shim"), ("| `include/heaplab` | |", "include/heaplab")],
 )
 def test_a_row_that_names_no_part_above_is_found(project: Path, row: str, named: str) -> None:
     layers = project / "LAYERS.md"
@@ -105,9 +98,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()"]
     around = os.environ | {"PYTHONPATH": str(folder / "python"), "COLUMNS": "200"}
     options = ["--config", str(ROOT / ".importlinter"), "--no-cache"]
-    return subprocess.run(
-        [*command, *options], cwd=folder, env=around, capture_output=True, text=True, check=False
-    )
+    return ran(*command, *options, cwd=folder, env=around)
 
 
 @pytest.fixture

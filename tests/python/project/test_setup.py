@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from subprocesses import executable, ran
 
 from heaplab.catalog import contents as catalogs
 
@@ -19,22 +20,14 @@ def packages(*lists: str) -> set[str]:
 
 
 def script(path: Path, text: str) -> None:
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
+    executable(path, "#!/bin/sh\n" + text)
 
 
 def call(folder: Path, *command: object, shadowing: Path | None = None) -> subprocess.CompletedProcess[str]:
     around = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     if shadowing:
         around |= {"PATH": f"{shadowing}:{around['PATH']}", "SBIN": str(shadowing)}
-    return subprocess.run(
-        list(map(str, command)),
-        cwd=folder,
-        env=around,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran(*command, cwd=folder, env=around)
 
 
 def test_make_compare_installs_what_the_quick_suite_needs() -> None:
@@ -120,14 +113,9 @@ def test_a_step_that_takes_longer_shows_how_far_it_is(shadowing: Path, tmp_path:
     command = "echo '[3/9] Building some.cpp'; while [ $(wc -l <shown) -lt 2 ]; do /bin/sleep 0.01; done"
     shown = tmp_path / "shown"
     with shown.open("w") as stream:
-        subprocess.run(
-            [ROOT / "tools/step.sh", "build", "look", "sh", "-c", command],
-            cwd=tmp_path,
-            env=os.environ | {"PATH": f"{shadowing}:{os.environ['PATH']}"},
-            stderr=stream,
-            timeout=60,
-            check=True,
-        )
+        around = os.environ | {"PATH": f"{shadowing}:{os.environ['PATH']}"}
+        words = [ROOT / "tools/step.sh", "build", "look", "sh", "-c", command]
+        subprocess.run(words, cwd=tmp_path, env=around, stderr=stream, timeout=60, check=True)
     lines = shown.read_text().splitlines()
     assert lines[0] == "== build"
     assert lines[1].endswith("[3/9] Building some.cpp")

@@ -4,7 +4,6 @@ import html
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -27,12 +26,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "built"
     subprocess.run([sys.executable, str(ROOT / "packaging/site/build.py"), str(folder)], check=True)
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with in_browser.running() as browser:
-        yield browser
 
 
 class References(HTMLParser):
@@ -89,20 +82,16 @@ def test_nothing_is_loaded_from_another_host(site: Path, references: dict[Path, 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_opened_from_a_file_is_whole_and_readable(site: Path, browser: Browser, scheme: str) -> None:
-    complaints: list[str] = []
-    requests: list[str] = []
     for width, height in SIZES.values():
         view = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
-        view.on("console", lambda message: complaints.append(message.text))
-        view.on("pageerror", lambda error: complaints.append(str(error)))
-        view.on("request", lambda request: requests.append(request.url))
+        complaints, requests = in_browser.heard(view)
         for page in PAGES:
             view.goto((site / page).as_uri())
             assert view.evaluate("document.documentElement.scrollWidth") <= width, page
             assert in_browser.faint_texts(view, of_at_least=30) == [], page
         view.close()
-    assert complaints == []
-    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+        assert complaints == []
+        assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
 
 
 def test_a_search_from_a_file_finds_a_page_and_leads_there(site: Path, browser: Browser) -> None:
@@ -123,7 +112,6 @@ def test_the_first_screen_says_what_it_is_how_to_get_it_and_where_to_go(site: Pa
     view.goto((site / "index.html").as_uri())
     for text in ("Which malloc should your program use", "pip install", "heaplab compare", "Ways to install"):
         box = view.get_by_text(text).first.bounding_box()
-        assert box
         assert box["y"] + box["height"] < 900, text
     assert view.locator(".banner img").evaluate("picture => picture.naturalWidth") > 1000
     view.close()
@@ -134,19 +122,15 @@ def test_the_reference_has_every_declaration_and_the_words_above_it(site: Path) 
     header = (ROOT / "include/heaplab/llheap.h").read_text()
     functions = re.findall(r"^[a-z_]+\*? (\w+)\(", header, re.MULTILINE)
     assert len(functions) > 25
-    assert [
-        name
-        for name in functions
-        if f'<span class="pre">{name}</span></code><a class="headerlink"' not in llheap
-    ] == []
+    anchor = '<span class="pre">{}</span></code><a class="headerlink"'
+    assert [name for name in functions if anchor.format(name) not in llheap] == []
     assert "The sticky alignment of the block; 16 for null" in llheap
     local = (site / "reference/local.html").read_text()
-    for name in re.findall(
-        r'"(heaplab/local/\w+[.]h)"', (ROOT / "include/heaplab/local/local.h").read_text()
-    ):
+    header = (ROOT / "include/heaplab/local/local.h").read_text()
+    for name in re.findall(r'"(heaplab/local/\w+[.]h)"', header):
         assert f"&lt;{name}&gt;" in local
     for name in ("monotonic", "multipool", "make_winked", "limiting", "growth"):
-        assert f'<span class="pre">{name}</span></code><a class="headerlink"' in local, name
+        assert anchor.format(name) in local, name
     assert "Shrinks" not in local
     assert "private" not in local
     load = (site / "reference/load.html").read_text()

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import ran
 
 TOOL = Path(__file__).parents[3] / "tools" / "check_subjects.py"
 
 
 def check(message: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "message").write_text(message)
-    command = [sys.executable, str(TOOL), str(folder / "message")]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(sys.executable, TOOL, folder / "message")
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,5 @@ def test_a_bad_subject_is_named_with_what_is_allowed(message: str, says: str, tm
 
 
 def test_without_a_repository_there_is_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(TOOL)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+    done = ran(sys.executable, TOOL, cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

@@ -39,8 +39,6 @@ SINGLE = "#include <sys/single_threaded.h>\nint alone(void) { return __libc_sing
 
 def module_of(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -82,16 +80,8 @@ def test_a_library_asks_whether_one_thread_runs_also_where_the_c_library_does_no
     tmp_path: Path,
 ) -> None:
     (tmp_path / "single.c").write_text(SINGLE)
-    command = [
-        f"{PREFIX}gcc",
-        "-shared",
-        "-fPIC",
-        f"-isystem{WHEEL / 'include'}",
-        "single.c",
-        "-o",
-        "single.so",
-    ]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    options = ["-shared", "-fPIC", f"-isystem{WHEEL / 'include'}"]
+    subprocess.run([f"{PREFIX}gcc", *options, "single.c", "-o", "single.so"], cwd=tmp_path, check=True)
     assert undefined(tmp_path / "single.so")["__libc_single_threaded"] == "STB_WEAK"
     code = f"import ctypes; print(ctypes.CDLL('{tmp_path / 'single.so'}').alone())"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n"

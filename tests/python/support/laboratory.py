@@ -6,7 +6,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -17,6 +17,7 @@ from heaplab.campaign import store
 from heaplab.machine import host
 from heaplab.records import Run, Status
 
+Call = Callable[..., tuple[int, str]]  # of heaplab: its words lead to exit status and everything printed
 CONTEXT = click.Context(cli.commands)
 COMMANDS = {name: cli.commands.get_command(CONTEXT, name) for name in cli.commands.list_commands(CONTEXT)}
 
@@ -59,11 +60,16 @@ def called(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-def success(done: tuple[int, str]) -> str:
-    """Everything that heaplab printed, with exit status 0."""
+def success(done: tuple[int, str], expected: int = 0) -> str:
+    """Everything that heaplab printed, with this exit status."""
     status, printed = done
-    assert status == 0, printed
+    assert status == expected, printed
     return printed
+
+
+def failure(done: tuple[int, str]) -> str:
+    """Everything that heaplab printed, with exit status 1."""
+    return success(done, 1)
 
 
 def refusal(done: tuple[int, str]) -> str:
@@ -72,6 +78,13 @@ def refusal(done: tuple[int, str]) -> str:
     assert (status, printed.count("\n")) == (2, 1), printed
     assert printed.startswith("heaplab: ")
     return printed
+
+
+def cut_off(file: Path, keep: int) -> bytes:
+    """Leave the first lines of a file, all but the last ones where negative; return them."""
+    kept = b"".join(file.read_bytes().splitlines(keepends=True)[:keep])
+    file.write_bytes(kept)
+    return kept
 
 
 class Laboratory:

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from conftest import EXPERIMENT, WORKLOAD, WORKLOAD_CARD
-from laboratory import call
-from subprocesses import compiled
+from laboratory import call, success
+from subprocesses import compiled, written
 
 from heaplab.campaign import store
 from heaplab.cluster import Completion, merging, read_plan, shard_states
@@ -31,25 +31,18 @@ def catalog_in(top: Path) -> Path:
     waits = f'while (seed % 2 == 0 && !access("{top / HELD}", F_OK)) usleep(10000);'
     program = compiled(top / "patient", WORKLOAD.replace(draws, draws + waits))
     card = WORKLOAD_CARD.replace("PROGRAM", str(program)).replace("timeout_s = 20", "timeout_s = 300")
-    catalog = top / "catalog"
-    for name, text in {
-        "workloads/fake.toml": card,
-        f"experiments/{EXPERIMENT_ID}.toml": EXPERIMENT.replace("[1, 2]", "[1]"),
-    }.items():
-        (catalog / name).parent.mkdir(parents=True)
-        (catalog / name).write_text(text)
-    return catalog
+    experiment = EXPERIMENT.replace("[1, 2]", "[1]")
+    files = {"workloads/fake.toml": card, f"experiments/{EXPERIMENT_ID}.toml": experiment}
+    return written(top / "catalog", files)
 
 
 def make(catalog: Path, folder: Path, slow: Path, *machines: str) -> Path:
     """A plan of SHARDS shards for each kind of machine, each of BLOCKS blocks of ARMS and the control."""
     kinds = [word for machine in machines for word in ("--machine", machine)]
-    status, printed = call(
-        "--catalog", catalog, "plan", "-o", folder, "--experiments", EXPERIMENT_ID,
-        "--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}", "--seed", SEED,
-        "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS, *kinds,
-    )  # fmt: skip
-    assert status == 0, printed
+    arms = ("--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}")
+    blocks = ("--seed", SEED, "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS)
+    words = ("-o", folder, "--experiments", EXPERIMENT_ID, *arms, *blocks, *kinds)
+    success(call("--catalog", catalog, "plan", *words))
     assert len(read_plan(folder).shards) == SHARDS * max(1, len(machines))
     return folder
 

@@ -4,11 +4,11 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from marked_processes import kill_marked
+from subprocesses import printed_by, ran, until
 
 DAEMONS = ("slurmctld", "slurmd", "sbatch")
 NODES = ("n1", "n2", "n3")
@@ -72,11 +72,8 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def wait_until(true: Callable[[], object], what: str, patience: float = PATIENCE_S) -> None:
-    end = time.monotonic() + patience
-    while not true():
-        assert time.monotonic() < end, f"{what}: not after {patience:g} s"
-        time.sleep(PAUSE_S)
+def wait_until(true: Callable[[], object], what: str) -> None:
+    until(true, what, PATIENCE_S, PAUSE_S)
 
 
 class SlurmCluster:
@@ -86,7 +83,7 @@ class SlurmCluster:
         self.folder = folder
         host = socket.gethostname().partition(".")[0]
         ports = free_ports(1 + len(NODES))
-        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        user = printed_by("id", "-un").strip()
         nodes = "\n".join(
             f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1"
             for name, port in zip(NODES, ports[1:], strict=True)
@@ -127,22 +124,13 @@ class SlurmCluster:
         self._started("slurmd", "-D", "-N", name, SLURMD_NODENAME=name)
 
     def call(self, *command: str) -> str:
-        done = subprocess.run(
-            command,
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return done.stdout
+        return ran(*command, env=os.environ | self.environment, timeout=PATIENCE_S).stdout
 
     def states(self) -> list[str]:
         """Of the nodes."""
         return self.call("sinfo", "--noheader", "--Node", f"--partition={LOW}", "--format=%t").split()
 
     def restart_controller(self) -> None:
-        assert self.controller
         self.controller.terminate()
         self.controller.wait()
         self.start_controller()
@@ -150,14 +138,8 @@ class SlurmCluster:
 
     def pre_empt(self, node: str) -> None:
         """Submit a job that takes the node from a job in LOW."""
-        self.call(
-            "sbatch",
-            f"--partition={HIGH}",
-            "--exclusive",
-            f"--nodelist={node}",
-            "--output=/dev/null",
-            "--wrap=true",
-        )
+        options = ("--exclusive", f"--nodelist={node}", "--output=/dev/null", "--wrap=true")
+        self.call("sbatch", f"--partition={HIGH}", *options)
 
     def kill_node(self, name: str) -> int:
         """Kill slurmd, slurmstepd and jobs of a node; return how many processes that was.

@@ -77,7 +77,6 @@ class SshServer:
         if os.getuid() == 0:  # sshd wants this folder of root, which Debian's service creates
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         sshd = shutil.which("sshd", path=PATH)
-        assert sshd
         log = self.folder / "sshd.log"
         self.daemon = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", sshd, "-D", "-E", log, "-f", self.folder / "sshd_config"]

@@ -60,19 +60,8 @@ def columns(events: Sequence[Event]) -> bytes:
 
 
 def frame(kind: int, count: int, stamp: int, payload: bytes) -> bytes:
-    head = struct.pack(
-        "<4sHHIIQQIII",
-        b"HLFM",
-        kind,
-        0,
-        0,
-        count,
-        0,
-        stamp,
-        len(payload),
-        len(payload),
-        zlib.crc32(payload),
-    )
+    of_payload = (len(payload), len(payload), zlib.crc32(payload))
+    head = struct.pack("<4sHHIIQQIII", b"HLFM", kind, 0, 0, count, 0, stamp, *of_payload)
     return head + struct.pack("<I", zlib.crc32(head)) + payload
 
 

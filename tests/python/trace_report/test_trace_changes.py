@@ -6,12 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from laboratory import called
 from rich.console import Console
 from traces import two_threads, write_trace
 
-from heaplab.cli import commands
-from heaplab.errors import UsageError
 from heaplab.trace_report import trace_changes, trace_terminal
 from heaplab.traces import tool
 from heaplab.traces.profile import Profile, Site, of_process
@@ -99,10 +97,8 @@ def test_the_terminal_shows_what_changed(empty: Profile) -> None:
 def test_the_command_compares_two_traces(tmp_path: Path) -> None:
     for name, rounds in (("old", 500), ("new", 400)):
         write_trace(tmp_path / f"{name}.trace", two_threads(rounds))
-    words = [str(tmp_path / f"{name}.trace") for name in ("old", "new")]
-    done = CliRunner().invoke(commands, ["trace", *words], catch_exceptions=False)
-    assert done.exit_code == 0
-    assert "in 500 → 400 blocks." in done.output
+    done = called(tmp_path, "trace", "old.trace", "new.trace")
+    assert (done.returncode, "in 500 → 400 blocks." in done.stdout) == (0, True), done
 
 
 @pytest.mark.parametrize(
@@ -116,10 +112,5 @@ def test_the_command_compares_two_traces(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=said):
-        CliRunner().invoke(
-            commands,
-            ["trace", *(str(tmp_path / word) if "." in word else word for word in words)],
-            catch_exceptions=False,
-            standalone_mode=False,
-        )
+    done = called(tmp_path, "trace", *words)
+    assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done

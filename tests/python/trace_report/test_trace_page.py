@@ -10,13 +10,7 @@ from rich.console import Console
 from traces import Event, two_threads, write_trace
 
 from heaplab.cli.tracing import trace_summary
-from heaplab.trace_report import (
-    findings,
-    trace_page,
-    trace_tables as tables,
-    trace_terminal,
-    trace_terminal as terminal,
-)
+from heaplab.trace_report import findings, trace_page, trace_tables as tables, trace_terminal as terminal
 from heaplab.traces import tool
 from heaplab.traces.profile import Life, Passed, Profile, of_process
 
@@ -71,7 +65,7 @@ def test_the_page_has_every_part_and_needs_nothing_else(profile: Profile, tmp_pa
 
 def test_what_is_said_in_short_is_what_happened(profile: Profile) -> None:
     shown = Console(width=120, record=True, file=io.StringIO())
-    trace_terminal.print_profile(profile, shown)
+    terminal.print_profile(profile, shown)
     text = shown.export_text()
     assert "At most 215 B live in 1 block," in text
     assert "25 % of all blocks are released by another thread" not in text
@@ -97,11 +91,8 @@ def test_who_releases_whose_blocks(profile: Profile) -> None:
 
 def test_blocks_that_lived_before_are_told_apart(profile: Profile) -> None:
     before = [Passed(0, 1, 3, 96), Passed(0, 0, 1, 4)]
-    window = replace(
-        profile,
-        threads=[*profile.threads, *before],
-        lives=[*profile.lives, Life(5, 3, 4, 100)],
-    )
+    lives = [*profile.lives, Life(5, 3, 4, 100)]
+    window = replace(profile, threads=[*profile.threads, *before], lives=lives)
     said, said_of_whole = dict(findings.findings(window)), dict(findings.findings(profile))
     assert said["Lived before"] == "100 B in 4 blocks."
     assert "Lived before" not in said_of_whole
@@ -136,10 +127,8 @@ def test_sizes_by_lifetimes(profile: Profile) -> None:
 def test_reallocations_are_chains(tmp_path: Path) -> None:
     profile = profile_of(tmp_path / "x.trace", growing())
     assert profile.growths[:4] == (3, 2, 8 + 32, 0)
-    assert text_of(tables.chains(profile)) == {
-        "0": {"blocks": "1", "share": "50 %"},
-        "2 to 3": {"blocks": "1", "share": "50 %"},
-    }
+    half = {"blocks": "1", "share": "50 %"}
+    assert text_of(tables.chains(profile)) == {"0": half, "2 to 3": half}
     assert tables.lives(profile)[0].columns[-2:] == ["below 1 µs", "at the end"]
     assert profile.kinds["realloc"] == 3
 

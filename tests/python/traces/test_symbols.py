@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from subprocesses import compiled, heaplab
+from subprocesses import compiled, heaplab, printed_by
 
 from heaplab.traces import debug_info, symbols
 
@@ -77,8 +77,8 @@ def test_of_two_executable_segments_in_a_page_the_larger_part_was_mapped(tmp_pat
 
 def test_a_file_that_was_replaced_gives_no_names(tmp_path: Path) -> None:
     compiled(tmp_path / "x", PROGRAM, "-O1", "-Wl,--build-id=0xc0ffee")
-    listed = subprocess.run(["nm", "x"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    [at] = (int(line.split()[0], 16) for line in listed.splitlines() if line.endswith(" planted"))
+    listed = printed_by("nm", tmp_path / "x").splitlines()
+    [at] = (int(line.split()[0], 16) for line in listed if line.endswith(" planted"))
     line = f"{at & -PAGE:x}-{(at & -PAGE) + PAGE:x} {at & -PAGE:x} {tmp_path / 'x'}\n"
     found = symbols.places([at + 1], line, "", f"{at & -PAGE:x} c0ffee\n")
     assert found[at + 1].function == "planted"
@@ -110,8 +110,7 @@ def test_a_rust_program_of_several_threads_is_recorded_with_its_names(tmp_path: 
     if shutil.which("rustc") is None:
         pytest.skip("rustc is not here: apt-get install rustc")
     (tmp_path / "x.rs").write_text(RUST)
-    build = ["rustc", "-O", "-o", "x", "x.rs"]
-    subprocess.run(build, cwd=tmp_path, check=True)
+    subprocess.run(["rustc", "-O", "-o", "x", "x.rs"], cwd=tmp_path, check=True)
     assert any("planted_site" in caller for caller in callers(tmp_path, "./x", 12345))
 
 
@@ -135,8 +134,7 @@ def test_a_function_that_was_inlined_is_told_with_the_one_around(
     only.mkdir()
     (only / tool).symlink_to(path)
     compiled(tmp_path / "x", INLINED, "-g", "-O1", "-fno-builtin", "-no-pie")
-    listed = subprocess.run(["objdump", "-d", "x"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    lines = listed.stdout.splitlines()
+    lines = printed_by("objdump", "-d", tmp_path / "x").splitlines()
     [call] = (at for at, line in enumerate(lines) if "call" in line and "<malloc@plt>" in line)
     returns_to = int(lines[call + 1].partition(":")[0], 16)
     page = returns_to & -PAGE
