@@ -1,6 +1,7 @@
 """A trace that is damaged, or not of this machine or heaplab: one line, and what is intact is used."""
 
-import subprocess
+import platform
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,28 +28,28 @@ def refused(trace: Path, *arguments: object) -> str:
     return done.stderr.removeprefix("heaplab: ").strip()
 
 
-@pytest.mark.parametrize("arguments", [["trace"], ["compare"], ["trace", "-o", "x.parquet"]])
-class TestWhatCannotBeUsed:
-    def test_another_version(self, trace: Path, arguments: list[str]) -> None:
-        write_trace(trace, two_threads(), version=2)
-        assert refused(trace, *arguments, trace.name) == "x.trace: has format 2, this heaplab reads format 1"
-
-    def test_an_empty_file(self, trace: Path, arguments: list[str]) -> None:
-        trace.write_bytes(b"")
-        assert refused(trace, *arguments, trace.name) == "x.trace: is empty, not a trace"
-
-    def test_a_folder(self, trace: Path, arguments: list[str]) -> None:
-        trace.unlink()
-        trace.mkdir()
-        assert refused(trace, *arguments, trace.name) == "x.trace: is a folder, not a trace"
-
-    def test_a_file_cut_off_within_its_header(self, trace: Path, arguments: list[str]) -> None:
-        trace.write_bytes(trace.read_bytes()[:20])
-        assert refused(trace, *arguments, trace.name) == "x.trace: is cut off within its header"
-
-    def test_nothing_but_a_header(self, trace: Path, arguments: list[str]) -> None:
-        trace.write_bytes(trace.read_bytes()[:40])
-        assert refused(trace, *arguments, trace.name) == "x.trace: holds no process"
+@pytest.mark.parametrize("arguments", [["trace"], ["compare"], ["trace", "-o", "x.parquet"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            lambda trace: write_trace(trace, two_threads(), version=2),
+            "has format 2, this heaplab reads format 1",
+        ),
+        (lambda trace: trace.write_bytes(b""), "is empty, not a trace"),
+        (lambda trace: trace.write_text("malloc(10)\n" * 100), "is not a trace of heaplab"),
+        (lambda trace: (trace.unlink(), trace.mkdir()), "is a folder, not a trace"),
+        (lambda trace: trace.unlink(), "No such file or directory"),
+        (lambda trace: trace.write_bytes(trace.read_bytes()[:20]), "is cut off within its header"),
+        (lambda trace: trace.write_bytes(trace.read_bytes()[:40]), "holds no process"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(
+    trace: Path, arguments: list[str], spoil: Callable[[Path], object], said: str
+) -> None:
+    spoil(trace)
+    assert refused(trace, *arguments, trace.name) == f"x.trace: {said}"
+    assert not list(trace.parent.glob("*.workload*"))
 
 
 def warned(trace: Path) -> list[str]:
@@ -94,8 +95,7 @@ def test_a_trace_of_another_machine_is_used(
 ) -> None:
     write_trace(trace, two_threads(), machine=machine)
     said = [line for line in warned(trace) if "was recorded on" in line]
-    here = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
-    assert len(said) == (0 if here.replace("_", "-") == name else 1)
+    assert len(said) == (0 if platform.machine().replace("_", "-") == name else 1)
     assert all(name in line for line in said)
     assert rows(trace) == CALLS
 
