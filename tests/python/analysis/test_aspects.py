@@ -11,9 +11,8 @@ from rich.console import Console
 from heaplab import stats
 from heaplab.analysis import Analysis, AspectSummary, Study, aspect_summaries
 from heaplab.analysis.aspects import metric_of
-from heaplab.campaign import store
 from heaplab.catalog import spec
-from heaplab.records import Run, Status
+from heaplab.records import Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.tables.aspect_answer import aspect_answer, by_aspect, lead, rests_on
@@ -39,10 +38,8 @@ def experiments(aspects: Mapping[int, spec.Aspect]) -> list[spec.Experiment]:
 
 
 def analysis_of(path: Path, aspects: Mapping[int, spec.Aspect], **how: object) -> Analysis:
-    given = {"noise": 0.002, "drift": 0.0, "faults": False} | how
-    effect = {"effect": lambda name, _: EFFECTS.get(name, (1.0, 1.0))} | given
-    records = synthetic.campaign(NAMES, experiments(aspects), **effect)
-    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+    given = {"noise": 0.002, "drift": 0.0, "effect": EFFECTS} | how
+    return synthetic.analysis_of(synthetic.campaign(NAMES, experiments(aspects), **given), path)
 
 
 def judged(ratio: float, verdict: Verdict) -> Judged:
@@ -84,8 +81,8 @@ def test_programs_are_an_aspect_too(tmp_path: Path) -> None:
 
 
 def test_the_baseline_alone_has_no_answer(tmp_path: Path) -> None:
-    records = synthetic.campaign(["glibc"], experiments({0: LOCAL, 1: REMOTE}), faults=False)
-    assert aspect_summaries(Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))) == []
+    records = synthetic.campaign(["glibc"], experiments({0: LOCAL, 1: REMOTE}))
+    assert aspect_summaries(synthetic.analysis_of(records, tmp_path)) == []
 
 
 def test_a_noisy_control_raises_the_threshold_of_its_aspect(tmp_path: Path) -> None:
@@ -132,16 +129,12 @@ def test_each_ratio_of_a_family_has_its_own_control() -> None:
 
 
 def test_an_allocator_that_fails_in_a_cell_has_no_mean(tmp_path: Path) -> None:
-    records = synthetic.campaign(NAMES, experiments({0: LOCAL, 1: REMOTE}), faults=False)
-    failed = {"status": Status.FAILED, "reason": "killed", "sample": None, "process": None}
-    changed = [
-        record.model_copy(update=failed)
-        if isinstance(record, Run) and (record.allocator, record.cell) == ("swift", {"threads": 8})
-        else record
-        for record in records
-    ]
-    analysis = Analysis(store.load(synthetic.write(changed, tmp_path / "results.jsonl")))
-    local, remote = aspect_summaries(analysis)
+    changed = synthetic.with_runs(
+        synthetic.campaign(NAMES, experiments({0: LOCAL, 1: REMOTE})),
+        lambda run: (run.allocator, run.cell) == ("swift", {"threads": 8}),
+        **synthetic.no_figure(Status.FAILED, "killed"),
+    )
+    local, remote = aspect_summaries(synthetic.analysis_of(changed, tmp_path))
     assert not local.judged["swift"].ratio.count
     assert local.judged["swift"].verdict is Verdict.UNDECIDED
     assert local.judged["twin"].ratio.count
@@ -259,12 +252,14 @@ def test_the_answer_begins_with_what_to_do(summaries: list[AspectSummary], said:
 
 def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
     names = ["glibc", "jemalloc", "llheap", "mimalloc", "scalloc", "tbbmalloc", "tcmalloc"]
-    records = synthetic.campaign(names, experiments({0: LOCAL, 1: REMOTE}), faults=False)
-    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
+    records = synthetic.campaign(names, experiments({0: LOCAL, 1: REMOTE}))
+    analysis = synthetic.analysis_of(records, tmp_path)
     text = shown(analysis, 80)
-    table = [line for line in text.splitlines() if line.startswith(("aspect", "local", "remote"))][:3]
-    assert table[0].split() == ["aspect", *names[1:]]
-    assert table[1].count("▼") + table[1].count("▲") + table[1].count("?") + table[1].count("=") == 6
+    heading, local, *_ = [
+        line for line in text.splitlines() if line.startswith(("aspect", "local", "remote"))
+    ]
+    assert heading.split() == ["aspect", *names[1:]]
+    assert sum(map(local.count, "▼▲?=")) == 6
     commands = ("heaplab compare", "To decide")
     assert all(len(line) <= 80 for line in text.splitlines() if not line.strip().startswith(commands))
     assert "How is local?" in text
@@ -293,6 +288,5 @@ def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
 def test_real_programs_are_advised_by_their_own_time_and_memory(tmp_path: Path) -> None:
     analysis = analysis_of(tmp_path, {0: LOCAL, 3: about("programs")})
     found = aspect_answer(analysis)
-    assert found
     own = answer(analysis, "program", analysis.summaries("program")).advice
     assert found.advice == f"Real programs: {own[0].lower()}{own[1:]}"

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from heaplab import stats
 from heaplab.analysis import Analysis, power_of
-from heaplab.campaign import store
 from heaplab.report.page import report_page
 from heaplab.report.tables import power_table
 from heaplab.stats import Interval, Judged, Verdict
@@ -88,29 +87,23 @@ def cell(generator: np.random.Generator, **of: float) -> tuple[list[list[float]]
 def test_the_largest_source_of_noise_is_found(source: str) -> None:
     planted = dict.fromkeys(("runs", "foreign", "blocks", "drift"), 0.02) | {source: 0.1}
     found = stats.noise(*cell(np.random.default_rng(2), **planted))
-    assert found is not None
     assert getattr(found, source) > 0.6
     assert found.runs + found.foreign + found.blocks + found.drift == pytest.approx(1)
 
 
 def test_a_machine_that_grows_faster_drifts_as_much() -> None:
-    found = stats.noise(*cell(np.random.default_rng(2), runs=0.02, drift=-0.1))
-    assert found is not None
-    assert found.drift > 0.9
+    assert stats.noise(*cell(np.random.default_rng(2), runs=0.02, drift=-0.1)).drift > 0.9
 
 
 def test_what_chance_explains_is_no_drift_and_no_load() -> None:
     """A line through 0, 1, 0, 1 explains a fifth of their variance; chance explains a third."""
     times = [[np.exp(0.1 * level)] * 2 for level in (0, 1, 0, 1)]
     found = stats.noise(times, [[0.0, 0.0]] * 4)
-    assert found is not None
     assert (found.blocks, found.drift) == (1, 0)
 
 
 def test_runs_that_are_faster_under_load_are_not_slowed_by_it() -> None:
-    found = stats.noise(*cell(np.random.default_rng(2), runs=0.02, foreign=-0.1))
-    assert found is not None
-    assert found.foreign == 0
+    assert stats.noise(*cell(np.random.default_rng(2), runs=0.02, foreign=-0.1)).foreign == 0
 
 
 def test_noise_is_not_told_from_little() -> None:
@@ -119,45 +112,35 @@ def test_noise_is_not_told_from_little() -> None:
     assert stats.noise([[1.0, 2.0]] * 9, [[0.0, 0.0]] * 9) == Noise(0, 0, 0, 0, 0)
 
 
-def results(path: Path, noise: float, blocks: int = 10) -> Path:
-    records = synthetic.campaign(
-        ["glibc", *EFFECTS],
-        synthetic.experiments()[:2],
-        blocks=blocks,
-        noise=noise,
-        effect=lambda name, _: EFFECTS.get(name, (1.0, 1.0)),
-        faults=False,
-    )
-    return synthetic.write(records, path / store.FILE_NAME).parent
+def analysis_of(path: Path, noise: float) -> Analysis:
+    which = synthetic.experiments()[:2]
+    records = synthetic.campaign(["glibc", *EFFECTS], which, noise=noise, effect=EFFECTS)
+    return synthetic.analysis_of(records, path)
 
 
 def test_a_precise_campaign_has_decided_all_and_a_noisy_one_has_not(tmp_path: Path) -> None:
-    sure, unsure = (
-        power_of(Analysis(store.load(results(tmp_path / str(noise), noise)))) for noise in (0.001, 0.1)
-    )
+    sure, unsure = (power_of(analysis_of(tmp_path / str(noise), noise)) for noise in (0.001, 0.1))
     assert all(one.decided == len(one.judged) and not one.more for one in sure.outlooks)
     assert any(one.more for one in unsure.outlooks)
     first = unsure.outlooks[0]
     assert first.for_share(0.5) <= first.for_share(1.0)
     assert first.blocks == 10
-    assert unsure.noise is not None
     assert unsure.noise.deviation == pytest.approx(0.1, rel=0.2)
 
 
 def test_a_round_takes_as_long_as_its_runs(tmp_path: Path) -> None:
-    analysis = Analysis(store.load(results(tmp_path, 0.001)))
+    analysis = analysis_of(tmp_path, 0.001)
     runs = [run.process.wall_time + 0.05 for run in analysis.results.runs if run.process]
     assert power_of(analysis).round_s == pytest.approx(sum(runs) / 10)
 
 
 def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
-    folder = results(tmp_path, 0.1)
-    printed = success(call("power", folder))
+    path = analysis_of(tmp_path, 0.1).results.path
+    printed = success(call("power", path.parent))
     assert "comparisons decided." in printed
     assert "from run to run" in printed
     assert "--pin" in printed
-    printed = success(call("power", folder, "--json"))
-    found = json.loads(printed)
+    found = json.loads(success(call("power", path.parent, "--json")))
     assert {one["name"] for one in found["outlooks"]} == {"acdc-ismm13/fig07", "scalloc-oopsla15/fig09"}
     assert found["noise"]["runs"] > 0.5
 
@@ -165,15 +148,14 @@ def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
 def test_power_fits_in_eighty_columns(tmp_path: Path) -> None:
     console = Console(width=80, color_system=None, highlight=False)
     with console.capture() as capture:
-        power_table.print_power(Analysis(store.load(results(tmp_path, 0.1))), console)
+        power_table.print_power(analysis_of(tmp_path, 0.1), console)
     text = capture.get()
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "all in" in text
 
 
 def test_the_page_says_what_more_measuring_would_decide(tmp_path: Path) -> None:
-    analysis = Analysis(store.load(results(tmp_path, 0.1)))
-    page = report_page.render([analysis], tmp_path / "report.html")
+    page = report_page.render([analysis_of(tmp_path, 0.1)], tmp_path / "report.html")
     assert "What more measuring would decide" in page
     assert "from run to run" in page
 
@@ -188,6 +170,6 @@ def test_bad_input_gets_one_line(tmp_path: Path, content: str | None) -> None:
 
 
 def test_results_without_a_run_get_one_line(tmp_path: Path) -> None:
-    records = synthetic.campaign(["glibc"], synthetic.experiments()[:1], blocks=0, faults=False)
+    records = synthetic.campaign(["glibc"], synthetic.experiments()[:1], blocks=0)
     path = synthetic.write(records, tmp_path / "x.jsonl")
     assert call("power", path) == (2, f"heaplab: {path}: holds no run yet\n")

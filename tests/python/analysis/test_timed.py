@@ -4,8 +4,7 @@ import pytest
 import synthetic
 
 from heaplab.analysis.study import Study
-from heaplab.catalog import spec
-from heaplab.records import Arm, Process, Run, Timing
+from heaplab.records import Run, Timing
 
 WHY = {"experiment": "programs/sqlite", "why_clock": "x"}
 
@@ -13,18 +12,13 @@ WHY = {"experiment": "programs/sqlite", "why_clock": "x"}
 def study(timing: Timing | None) -> Study:
     """The first of five blocks ran alone, the others in slices; CPU time is half the wall time."""
     made = next(item for item in synthetic.experiments() if item.id == "programs/sqlite")
-    records = synthetic.campaign(["glibc", "swift"], [made], blocks=5, faults=False)
     runs = []
-    for run in records:
+    for run in synthetic.campaign(["glibc", "swift"], [made], blocks=5):
         if isinstance(run, Run):
-            assert isinstance(run.process, Process)
             half = run.process.wall_time / 4
-            process = run.process.model_copy(update={"user_time": half, "system_time": half})
-            turns = 7 if run.block else None
-            runs.append(run.model_copy(update={"process": process, "turns": turns}))
-    assert not isinstance(records[0], Arm)
+            timed = synthetic.with_process(run, user_time=half, system_time=half)
+            runs.append(timed.model_copy(update={"turns": 7 if run.block else None}))
     work = synthetic.workload("sqlite", kind="program")
-    assert isinstance(work, spec.Workload)
     return Study(made, work, "quick", ["glibc", "swift"], runs, timing)
 
 

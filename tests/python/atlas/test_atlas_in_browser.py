@@ -9,16 +9,8 @@ import synthetic
 from over_days import changed, site_of
 from playwright.sync_api import Browser, Page, expect
 
-from heaplab.records import AnyRecord, Host
-
 pytestmark = pytest.mark.slow
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
-
-
-def on_another_machine(record: AnyRecord) -> AnyRecord:
-    if isinstance(record, Host):
-        return record.model_copy(update={"facts": record.facts | {"cpu": "Second CPU"}})
-    return record
 
 
 @pytest.fixture(scope="module")
@@ -26,17 +18,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("atlas")
     paths = []
     for day in (1, 2):
-        made = synthetic.campaign(["glibc", "jemalloc", "mimalloc"], blocks=5, seed=day)
-        found = [changed(record, day, f"1.{day}", "6.1", "2.36") for record in made]
-        found = list(map(on_another_machine, found)) if day == 2 else found
-        paths.append(synthetic.write(found, folder / f"{day}.jsonl"))
+        made = synthetic.campaign(["glibc", "jemalloc", "mimalloc"], blocks=5, seed=day, faults=True)
+        head, host, *rest = (changed(record, day, f"1.{day}", "6.1", "2.36") for record in made)
+        if day == 2:
+            host.facts["cpu"] = "Second CPU"
+        paths.append(synthetic.write([head, host, *rest], folder / f"{day}.jsonl"))
     return site_of(paths, folder / "site")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with in_browser.running() as browser:
-        yield browser
 
 
 @pytest.fixture

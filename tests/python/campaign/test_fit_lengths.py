@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from conftest import EXPERIMENT
-from laboratory import Laboratory, call, success
+from laboratory import Laboratory, call, failure, success
 
 from heaplab.campaign import fit_lengths, plan, store
 from heaplab.catalog import spec
@@ -21,7 +21,7 @@ def campaign(budget: float = 100.0, fit_blocks: int | None = 20) -> Campaign:
     first, second = synthetic.experiments()[0], synthetic.experiments()[1]
     scale = spec.Scale(sweep={"threads": [1, 2]}, blocks=5, blocks_most=9)
     long = first.model_copy(update={"length": LENGTH, "parameters": {"ticks": 100}, "quick": scale})
-    head = synthetic.campaign(["glibc", "swift"], [long, second], blocks=1, faults=False)[0]
+    head = synthetic.campaign(["glibc", "swift"], [long, second], blocks=1)[0]
     assert isinstance(head, Campaign)
     return head.model_copy(update={"budget": budget, "fit_blocks": fit_blocks})
 
@@ -120,8 +120,7 @@ def test_an_experiment_whose_pilot_run_fails_is_named(
 def test_a_budget_that_pilot_runs_spend_is_told_with_one_that_suffices(
     fitted: list[object], tmp_path: Path
 ) -> None:
-    status, printed = call(*fitted, "--budget", "0.001s")
-    assert status == 1
+    printed = failure(call(*fitted, "--budget", "0.001s"))
     told = re.fullmatch(r"heaplab: pilot runs of 1 of 2 cells took .*, and the budget is 1 ms; .*\n", printed)
     assert told, printed
     assert re.search("need about --budget [1-9][0-9]*s, or fewer arms or experiments", printed)

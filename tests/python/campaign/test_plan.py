@@ -3,10 +3,11 @@
 from collections import Counter
 
 import pytest
+from bare_records import bare_campaign, bare_run
 
 from heaplab.campaign import plan
 from heaplab.catalog import spec
-from heaplab.records import Campaign, Run, Status
+from heaplab.records import Campaign, Status
 
 CARD = spec.Card(source="", shows="", does_not_show="", defaults="")
 WORKLOAD = spec.Workload(id="w", title="w", program="w", card=CARD, metrics={})
@@ -20,32 +21,7 @@ def experiment(**changes: object) -> spec.Experiment:
 
 
 def campaign(seed: int = 1, **changes: object) -> Campaign:
-    return Campaign(
-        id="c",
-        started="",
-        heaplab="",
-        command=[],
-        scale="quick",
-        seed=seed,
-        experiments=[experiment(**changes).model_dump()],
-        workloads={"w": WORKLOAD.model_dump()},
-        allocators=["base", "a", "b"],
-    )
-
-
-def run_of(cell: plan.Cell, allocator: str, block: int, status: Status, attempt: int = 0) -> Run:
-    return Run(
-        experiment="e",
-        cell=dict(cell.swept),
-        allocator=allocator,
-        block=block,
-        order=0,
-        seed=0,
-        attempt=attempt,
-        status=status,
-        environment_bytes=0,
-        foreign_cpu=0,
-    )
+    return bare_campaign([experiment(**changes)], {"w": WORKLOAD}, seed=seed, allocators=["base", "a", "b"])
 
 
 def cells_of(made: Campaign) -> list[plan.Cell]:
@@ -54,12 +30,7 @@ def cells_of(made: Campaign) -> list[plan.Cell]:
 
 def test_cells_are_the_whole_sweep_with_fixed_parameters() -> None:
     cells = cells_of(campaign())
-    assert [dict(cell.swept) for cell in cells] == [
-        {"n": 1, "m": 3},
-        {"n": 1, "m": 4},
-        {"n": 2, "m": 3},
-        {"n": 2, "m": 4},
-    ]
+    assert [dict(cell.swept) for cell in cells] == [{"n": n, "m": m} for n in (1, 2) for m in (3, 4)]
     assert dict(cells[0].parameters) == {"n": 1, "m": 3, "k": 5}
 
 
@@ -129,10 +100,10 @@ def test_looks_are_fixed_beforehand(least: int, most: int, expected: tuple[int, 
 def test_only_a_void_first_attempt_is_run_again() -> None:
     cell = cells_of(campaign())[0]
     runs = [
-        run_of(cell, "a", 0, Status.OK),
-        run_of(cell, "b", 0, Status.VOID),
-        run_of(cell, "base", 0, Status.VOID, attempt=1),
-        run_of(cell, "base#again", 0, Status.FAILED),
+        bare_run(cell, "a"),
+        bare_run(cell, "b", Status.VOID),
+        bare_run(cell, "base", Status.VOID, attempt=1),
+        bare_run(cell, "base#again", Status.FAILED),
     ]
     assert plan.done(runs) == {(cell.key, 0, name) for name in ("a", "base", "base#again")}
 
@@ -140,9 +111,9 @@ def test_only_a_void_first_attempt_is_run_again() -> None:
 def test_an_allocator_without_a_figure_in_two_blocks_is_given_up_in_that_cell_only() -> None:
     first, second = cells_of(campaign())[:2]
     runs = [
-        run_of(first, "a", 0, Status.FAILED),
-        run_of(first, "a", 1, Status.TIMEOUT),
-        run_of(first, "b", 0, Status.FAILED),
-        run_of(second, "a", 0, Status.FAILED),
+        bare_run(first, "a", Status.FAILED),
+        bare_run(first, "a", Status.TIMEOUT, block=1),
+        bare_run(first, "b", Status.FAILED),
+        bare_run(second, "a", Status.FAILED),
     ]
     assert plan.given_up(runs) == {(first.key, "a")}

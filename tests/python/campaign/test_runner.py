@@ -38,7 +38,8 @@ class Fake:
         self.now += 1
         self.asked.append((cell.key, block.number, allocator, attempt))
         status = self.outcome.get((allocator, attempt), Status.OK)
-        return bare_run(block, candidate, order, attempt, status, bare_process())
+        place = {"block": block.number, "order": order, "seed": block.seed, "attempt": attempt}
+        return bare_run(*candidate, status, process=bare_process(), **place)
 
     def clock(self) -> float:
         return self.now

@@ -6,8 +6,6 @@ import pytest
 import synthetic
 
 from heaplab import claims
-from heaplab.analysis import Analysis
-from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
@@ -23,21 +21,14 @@ SWEEP = {"threads": [1, 2, 4]}
 
 def study_of(path, allocators=LAWS, blocks=5, without=None):
     """`without`: an allocator and a number of threads that have no runs."""
-    records = synthetic.campaign(
-        allocators,
-        [synthetic.experiment("laws", "acdc", SWEEP, [])],
-        blocks=blocks,
-        noise=0.002,
-        drift=0.0,
-        effect=lambda name, cell: (LAWS[name.removesuffix("#again")](cell["threads"]), 1.0),
-        faults=False,
-    )
-    kept = [
-        record
-        for record in records
-        if record.kind != "run" or (record.allocator, record.cell["threads"]) != without
-    ]
-    return Analysis(store.load(synthetic.write(kept, path / "results.jsonl"))).studies[0]
+
+    def effect(name, cell):
+        return LAWS[name.removesuffix("#again")](cell["threads"]), 1.0
+
+    laws = synthetic.experiment("laws", "acdc", SWEEP, [])
+    records = synthetic.campaign(allocators, [laws], blocks=blocks, noise=0.002, drift=0.0, effect=effect)
+    kept = synthetic.only(records, lambda run: (run.allocator, run.cell["threads"]) != without)
+    return synthetic.analysis_of(kept, path).studies[0]
 
 
 @pytest.fixture(scope="module")
@@ -155,13 +146,10 @@ def test_without_values_of_a_cell_a_sentence_about_all_cells_cannot_be_decided(t
 
 
 def test_the_allocators_of_sentences_are_known_without_results():
+    of_value = {"along": "threads", "value": 2, "than": 1, "allocator": "d"}
     expectations = [
         spec.Expectation(says="?", test="better_than", arguments={"allocator": ["b", "a"], "than": "c"}),
-        spec.Expectation(
-            says="?",
-            test="value_within",
-            arguments={"along": "threads", "value": 2, "than": 1, "allocator": "d"},
-        ),
+        spec.Expectation(says="?", test="value_within", arguments=of_value),
     ]
     one = synthetic.experiment("laws", "acdc", SWEEP, [], expectations=expectations)
     assert claims.allocators_of(one) == ["b", "a", "c", "d"]

@@ -1,15 +1,14 @@
 """What surrounds a measurement: commands by hand, hooks, the manual, completion, several campaigns."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import COMMANDS, WARM, Laboratory, refusal, success
+from laboratory import COMMANDS, WARM, Laboratory, failure, refusal, success
+from subprocesses import printed_by, ran
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
 from heaplab.records import Status
 from heaplab.report.page.hosts import warning
 
@@ -24,8 +23,7 @@ def test_the_command_of_a_cell_runs_as_it_is_printed(lab: Laboratory, libraries:
     lines = command_lines(printed)
     assert len(lines) == 2 * 3  # cells, arms
     (slow,) = [line for line in lines if str(libraries["slow"]) in line and "--size 2" in line]
-    done = subprocess.run(["sh", "-c", f"{slow} --json fd:1"], capture_output=True, text=True, check=True)
-    assert str(libraries["slow"]) in done.stdout
+    assert str(libraries["slow"]) in printed_by("sh", "-c", f"{slow} --json fd:1")
 
 
 def test_settings_and_what_a_command_line_cannot_do_are_shown(lab: Laboratory) -> None:
@@ -53,8 +51,7 @@ def test_hooks_run_around_every_execution_and_are_not_measured(lab: Laboratory, 
 
 
 def test_a_hook_that_fails_gives_a_reason_and_no_figure(lab: Laboratory) -> None:
-    status, printed = hooked(lab, "--prepare", "echo no disk; exit 7")
-    assert status == 1
+    printed = failure(hooked(lab, "--prepare", "echo no disk; exit 7"))
     assert "--prepare 'echo no disk; exit 7' failed with exit status 7: no disk" in printed
     assert {run.status for run in lab.results().runs} == {Status.SKIPPED}
 
@@ -65,10 +62,9 @@ def test_hooks_are_for_a_program(lab: Laboratory) -> None:
 
 
 def analysis_on(folder: Path, cpu: str) -> Analysis:
-    records = synthetic.campaign(["glibc", "jemalloc"], synthetic.experiments()[:1], blocks=5, faults=False)
-    host = records[1].model_copy(update={"facts": records[1].facts | {"cpu": cpu}})
-    path = synthetic.write([records[0], host, *records[2:]], folder / cpu / store.FILE_NAME)
-    return Analysis(store.load(path))
+    head, host, *rest = synthetic.campaign(["glibc", "jemalloc"], synthetic.experiments()[:1], blocks=5)
+    other = host.model_copy(update={"facts": host.facts | {"cpu": cpu}})
+    return synthetic.analysis_of([head, other, *rest], folder / cpu)
 
 
 def test_two_campaigns_of_one_machine_come_with_a_warning(tmp_path: Path) -> None:
@@ -98,13 +94,7 @@ def test_the_manual_page_has_every_command_and_option_and_man_takes_it(
     assert "\n.TP\n.B 3\n" in plain
     if groff := shutil.which("groff"):
         (tmp_path / "heaplab.1").write_text(printed)
-        done = subprocess.run(
-            [groff, "-man", "-Tutf8", "-ww", tmp_path / "heaplab.1"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stderr == ""
+        assert ran(groff, "-man", "-Tutf8", "-ww", tmp_path / "heaplab.1", check=True).stderr == ""
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

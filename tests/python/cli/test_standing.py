@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import synthetic
-from laboratory import Laboratory, success
+from laboratory import Laboratory, cut_off, success
 from over_days import read, records
 
 from heaplab.atlas.many_campaigns import Atlas
 from heaplab.campaign import store
 from heaplab.cli.campaigns.nightly import changed
-from heaplab.records import Run
+from heaplab.records import AnyRecord
 
 
 def night(lab: Laboratory) -> str:
@@ -21,20 +21,22 @@ def test_each_night_adds_a_campaign_and_an_interrupted_one_is_finished_first(lab
     assert night(lab).rstrip().endswith("the first campaign: nothing to compare with yet")
     (first,) = (lab.out / "campaigns").iterdir()
     results = first / store.FILE_NAME
-    lines = results.read_text().splitlines(keepends=True)
-    results.write_text("".join(lines[:-3]))
+    kept = cut_off(results, -3)
     assert night(lab).rstrip().endswith("the first campaign: nothing to compare with yet")
-    assert results.read_text().startswith("".join(lines[:-3]))
+    assert results.read_bytes().startswith(kept)
     assert store.load(results).end is not None
     assert night(lab).rstrip().endswith("no build is new")
     assert len(list((lab.out / "campaigns").iterdir())) == 2
     assert "2 campaigns on 1 machine" in (lab.out / "site/index.html").read_text()
 
 
+def said_of(folder: Path, *nights: list[AnyRecord]) -> list[str]:
+    paths = [synthetic.write(night, folder / f"{number}.jsonl") for number, night in enumerate(nights)]
+    return list(changed(Atlas(map(read, paths))))
+
+
 def test_a_new_build_is_named_with_what_is_worse_under_it(tmp_path: Path) -> None:
-    nights = [records(3), records(4, version="1.1", slower=1.2)]
-    paths = [synthetic.write(night, tmp_path / f"{number}.jsonl") for number, night in enumerate(nights)]
-    new, worse, counted = changed(Atlas(map(read, paths)))
+    new, worse, counted = said_of(tmp_path, records(3), records(4, version="1.1", slower=1.2))
     assert new == "new: mimalloc 1.1, before 1.0"
     assert worse.startswith("worse: mimalloc, time of laws: 1.20× (1.")
     assert counted == "2 comparisons with the build before, 0 could not be told"
@@ -42,11 +44,7 @@ def test_a_new_build_is_named_with_what_is_worse_under_it(tmp_path: Path) -> Non
 
 def test_a_new_build_of_which_nothing_was_measured_is_told_as_that(tmp_path: Path) -> None:
     first, second = records(3), records(4, version="1.1", slower=1.2)
-    second = [one for one in second if not isinstance(one, Run)]
-    paths = [
-        synthetic.write(night, tmp_path / f"{number}.jsonl") for number, night in enumerate((first, second))
-    ]
-    assert list(changed(Atlas(map(read, paths)))) == [
+    assert said_of(tmp_path, first, synthetic.only(second, lambda _: False)) == [
         "new: mimalloc 1.1, before 1.0",
         "nothing was measured under both builds",
     ]

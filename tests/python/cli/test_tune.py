@@ -2,13 +2,12 @@
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
-from laboratory import COMMANDS, WARM, Laboratory, refusal, success
+from laboratory import COMMANDS, WARM, Call, Laboratory, failure, refusal, success
 from rich.console import Console
 from subprocesses import compiled
 
@@ -22,7 +21,7 @@ from heaplab.catalog.server_spec import Server
 from heaplab.cli.benchmarks import program_experiment
 from heaplab.cli.options import program_command
 from heaplab.cli.tune.tuning_arms import Trial, combinations, joined_lists, options_of
-from heaplab.records import CONTROL_SUFFIX, Run, Status
+from heaplab.records import Run, Status
 from heaplab.report.terminal.tuned import best_of, print_tuned
 from heaplab.stats import Interval
 
@@ -32,10 +31,8 @@ from heaplab.stats import Interval
 def trial(*settings: str) -> Trial:
     """Settings under the names of their variables' values: "A=1" is named "a1"."""
     names = ["".join(filter(str.isalnum, text)).lower() for text in settings]
-    parts = [
-        WorthTrying(name=name, setting=text, trades="") for name, text in zip(names, settings, strict=True)
-    ]
-    return Trial(tuple(parts))
+    tried = zip(names, settings, strict=True)
+    return Trial(tuple(WorthTrying(name=name, setting=text, trades="") for name, text in tried))
 
 
 def test_every_allocator_for_use_has_settings_to_try() -> None:
@@ -93,25 +90,14 @@ def test_a_combination_is_an_arm_with_all_its_settings() -> None:
 
 def screened(tmp_path: Path, truth: dict[str, tuple[float, float]]) -> Analysis:
     """A screening of arms with these true times and memories, relative to the baseline's."""
-    records = synthetic.campaign(
-        ["plain", *truth],
-        synthetic.experiments()[:1],
-        effect=lambda name, _cell: ({"plain": (1.0, 1.0)} | truth)[name.removesuffix(CONTROL_SUFFIX)],
-        faults=False,
-        noise=0.002,
-    )
-    return Analysis(store.load(synthetic.write(records, tmp_path / store.FILE_NAME)))
+    which = synthetic.experiments()[:1]
+    records = synthetic.campaign(["plain", *truth], which, effect=truth, noise=0.002)
+    return synthetic.analysis_of(records, tmp_path)
 
 
 def test_the_leaders_by_time_memory_and_both_are_promising(tmp_path: Path) -> None:
-    truth = {
-        "quick": (0.5, 1.9),
-        "lean": (1.8, 0.5),
-        "fair": (0.7, 0.7),
-        "bad": (1.5, 1.5),
-        "near": (0.9, 0.9),
-    }
-    analysis = screened(tmp_path, truth)
+    better = {"quick": (0.5, 1.9), "lean": (1.8, 0.5), "fair": (0.7, 0.7)}
+    analysis = screened(tmp_path, better | {"bad": (1.5, 1.5), "near": (0.9, 0.9)})
     assert rankings(analysis) == [["quick"], ["lean"], ["fair"]]
     assert promising(analysis, 3) == ["quick", "lean", "fair"]
     assert promising(analysis, 2) == ["quick", "lean"]
@@ -149,12 +135,12 @@ def test_of_a_server_memory_after_idling_has_a_ranking_of_its_own(tmp_path: Path
 
 
 def test_an_arm_that_fails_in_a_cell_is_not_promising(tmp_path: Path) -> None:
-    truth = {"quick": (0.5, 0.5), "fair": (0.7, 0.7)}
-    analysis = screened(tmp_path, truth)
-    for place, run in enumerate(analysis.results.runs):
-        if run.allocator == "quick" and run.cell == {"threads": 8}:
-            failed = {"status": Status.FAILED, "reason": "crashed", "sample": None, "process": None}
-            analysis.results.runs[place] = run.model_copy(update=failed)
+    analysis = screened(tmp_path, {"quick": (0.5, 0.5), "fair": (0.7, 0.7)})
+    analysis.results.runs[:] = synthetic.with_runs(
+        analysis.results.runs,
+        lambda run: run.allocator == "quick" and run.cell == {"threads": 8},
+        **synthetic.no_figure(Status.FAILED, "crashed"),
+    )
     assert promising(Analysis(analysis.results), 3) == ["fair"]
 
 
@@ -183,12 +169,11 @@ def test_what_is_printed_can_be_pasted_and_says_what_it_is_best_in(tmp_path: Pat
     print_tuned(analysis, Console(file=text, width=200))
     printed = text.getvalue().splitlines()
     told = {line: printed[place + 1].strip() for place, line in enumerate(printed) if ": " in line}
+    front = "and on the front of time and memory"
     assert told == {
-        "quick: fastest and on the front of time and memory": (
-            "LD_PRELOAD=/usr/lib/libquick.so A=1 B='two words'"
-        ),
-        "lean: leanest and on the front of time and memory": "GLIBC_TUNABLES=a=1:b=2",
-        "fair: best trade-off and on the front of time and memory": "heaplab with fair -- PROGRAM",
+        f"quick: fastest {front}": "LD_PRELOAD=/usr/lib/libquick.so A=1 B='two words'",
+        f"lean: leanest {front}": "GLIBC_TUNABLES=a=1:b=2",
+        f"fair: best trade-off {front}": "heaplab with fair -- PROGRAM",
     }
 
 
@@ -229,16 +214,17 @@ SETTINGS = {
 }
 
 
+def table(name: str) -> str:
+    return f'[[settings]]\nname = "{name}"\nsetting = "{SETTINGS[name]}"\ntrades = ""\n'
+
+
 @pytest.fixture
-def tune(lab: Laboratory, tmp_path: Path) -> Callable[..., tuple[int, str]]:
+def tune(lab: Laboratory, tmp_path: Path) -> Call:
     """Tunes glibc, which has the settings above, for the program above."""
     compiled(tmp_path / "sized", SIZED)
     folder = tmp_path / "catalog" / "allocators"
     folder.mkdir(parents=True)
-    tables = [
-        f'[[settings]]\nname = "{name}"\nsetting = "{text}"\ntrades = ""\n' for name, text in SETTINGS.items()
-    ]
-    (folder / "glibc.toml").write_text("\n".join([GLIBC, *tables]))
+    (folder / "glibc.toml").write_text(GLIBC + "".join(map(table, SETTINGS)))
     (folder / "bare.toml").write_text(GLIBC)
     lab.catalog = tmp_path / "catalog"
 
@@ -254,28 +240,22 @@ def runs_in(lab: Laboratory, stage: str) -> list[Run]:
 
 
 @pytest.mark.slow
-def test_the_leanest_settings_are_found_and_confirmed_afresh(
-    tune: Callable[..., tuple[int, str]], lab: Laboratory
-) -> None:
+def test_the_leanest_settings_are_found_and_confirmed_afresh(tune: Call, lab: Laboratory) -> None:
     printed = success(tune("--json"))
     assert "wrong is void: glibc has no setting MALLOC_ARENA_MAXX" in printed
     found = json.loads(printed.splitlines()[-1])
     assert found["tune"]["best"]["leanest"] == ["few+pad"]
     assert found["tune"]["void"] == {"wrong": "glibc has no setting MALLOC_ARENA_MAXX"}
-    assert found["tune"]["confirmed"]["few+pad"]["environment"] == {
-        "MALLOC_ARENA_MAX": "2",
-        "MALLOC_TOP_PAD_": "4096",
-    }
+    both = {"MALLOC_ARENA_MAX": "2", "MALLOC_TOP_PAD_": "4096"}
+    assert found["tune"]["confirmed"]["few+pad"]["environment"] == both
     memory = found["summaries"]["program"]["allocators"]["few+pad"]["memory"]
     assert 0.1 < memory["ratio"] < 0.3
     confirmed = store.load(lab.out / "confirmed")
     assert set(found["tune"]["confirmed"]) == set(confirmed.campaign.allocators[1:])
     assert all(row["campaign"] == confirmed.campaign.id for row in found["cells"])
-    seeds = [
-        {run.seed for run in runs_in(lab, stage)} for stage in ("screening", "combinations", "confirmed")
-    ]
-    assert not seeds[0] & seeds[1]
-    assert not seeds[2] & (seeds[0] | seeds[1])
+    stages = ("screening", "combinations", "confirmed")
+    seeds = [{run.seed for run in runs_in(lab, stage)} for stage in stages]
+    assert len(set().union(*seeds)) == sum(map(len, seeds)), "a seed is used again"
     command = confirmed.campaign.command
     assert command[:4] == ["heaplab", "compare", "--allocators", "glibc"]
     with COMMANDS["compare"].make_context("compare", command[2:]) as context:
@@ -286,7 +266,7 @@ def test_the_leanest_settings_are_found_and_confirmed_afresh(
 
 @pytest.mark.slow
 def test_interrupted_tuning_goes_on_where_it_was(
-    tune: Callable[..., tuple[int, str]], lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+    tune: Call, lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, arms = RunMeasurer.__call__, [""]
     short = ("--budget", "40s")
@@ -317,14 +297,9 @@ def test_interrupted_tuning_goes_on_where_it_was(
 
 @pytest.mark.parametrize(
     ("name", "fault"),
-    [
-        ("bare", "has no settings of bare that are worth trying"),
-        ("no-such", "no allocator 'no-such'"),
-    ],
+    [("bare", "has no settings of bare that are worth trying"), ("no-such", "no allocator 'no-such'")],
 )
-def test_what_has_no_settings_is_refused_in_one_line(
-    tune: Callable[..., tuple[int, str]], name: str, fault: str
-) -> None:
+def test_what_has_no_settings_is_refused_in_one_line(tune: Call, name: str, fault: str) -> None:
     assert fault in refusal(tune(name=name))
 
 
@@ -334,29 +309,25 @@ def test_without_a_program_there_is_nothing_to_tune_for(lab: Laboratory) -> None
 
 
 def test_a_program_that_fails_under_the_baseline_ends_tuning(
-    tune: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+    tune: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIL", "1")
-    status, printed = tune()
-    assert status == 1
+    printed = failure(tune())
     assert "no run under glibc gave a figure: exit status 1" in printed
 
 
-def test_settings_that_are_all_void_are_named(tune: Callable[..., tuple[int, str]], lab: Laboratory) -> None:
-    table = '[[settings]]\nname = "wrong"\nsetting = "MALLOC_ARENA_MAXX=1"\ntrades = ""\n'
-    (lab.catalog / "allocators/glibc.toml").write_text(GLIBC + table)
-    status, printed = tune()
-    assert status == 1
+def test_settings_that_are_all_void_are_named(tune: Call, lab: Laboratory) -> None:
+    (lab.catalog / "allocators/glibc.toml").write_text(GLIBC + table("wrong"))
+    printed = failure(tune())
     assert "no setting of glibc is in effect here: glibc has no setting MALLOC_ARENA_MAXX" in printed
 
 
 @pytest.mark.slow
 def test_settings_that_gain_nothing_are_not_confirmed(
-    tune: Callable[..., tuple[int, str]], lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+    tune: Call, lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("heaplab.analysis.promising", lambda _analysis, _most: [])
-    table = f'[[settings]]\nname = "more"\nsetting = "{SETTINGS["more"]}"\ntrades = ""\n'
-    (lab.catalog / "allocators/glibc.toml").write_text(GLIBC + table)
+    (lab.catalog / "allocators/glibc.toml").write_text(GLIBC + table("more"))
     printed = success(tune())
     assert "Stay with glibc as it is: none of its 1 settings came out better" in printed
     assert not (lab.out / "confirmed").exists()

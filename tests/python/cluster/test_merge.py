@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from laboratory import call, refusal, success
+from laboratory import call, failure, refusal, success
 
 import heaplab
 from heaplab.cluster import Plan, merged_figures, merging
@@ -34,9 +34,7 @@ def planned(folder: Path, hosts: int, parts: int = 1, kinds: tuple[str, ...] = (
         scale="quick",
         seed=1,
         experiments=[one.model_dump(mode="json") for one in EXPERIMENTS],
-        workloads={
-            one.workload: synthetic.WORKLOADS[one.workload].model_dump(mode="json") for one in EXPERIMENTS
-        },
+        workloads={name: synthetic.WORKLOADS[name].model_dump(mode="json") for name in ("larson", "sqlite")},
         arms=[PlannedArm(name=name, base=name) for name in ARMS],
         machines={kind: KindOfMachine(nodes=hosts) for kind in kinds},
         shards=[Shard(index=i, machine=kind, hash="") for i, kind in enumerate(machines, 1)],
@@ -49,9 +47,7 @@ def truth_of(jemalloc: float) -> synthetic.Effect:
 
     def effect(name: str, cell: dict) -> tuple[float, float]:
         time, memory = synthetic.truth(name, cell)
-        return (
-            (jemalloc * synthetic.truth("glibc", cell)[0], memory) if name == "jemalloc" else (time, memory)
-        )
+        return (jemalloc * synthetic.truth("glibc", cell)[0] if name == "jemalloc" else time), memory
 
     return effect
 
@@ -62,7 +58,7 @@ def come_back(
     """Write the results of a shard as a node would."""
     shard = plan.shards[index - 1]
     records = synthetic.campaign(
-        ARMS, EXPERIMENTS, BLOCKS, seed=plan.seed_of(shard), effect=truth_of(jemalloc), faults=False
+        ARMS, EXPERIMENTS, BLOCKS, seed=plan.seed_of(shard), effect=truth_of(jemalloc)
     )
     known = {
         "plan": plan.hash,
@@ -76,8 +72,13 @@ def come_back(
     campaign = records[0].model_copy(update={"heaplab": heaplab.__version__})
     path = plan.results_file(shard, node)
     written = change([campaign, host, *records[2:], host])
-    path.write_text("".join(record.model_dump_json(by_alias=True) + "\n" for record in written))
-    return path
+    return synthetic.write(written, path)
+
+
+def all_come_back(plan: Plan, *jemalloc: float) -> None:
+    """Each shard from a host of its own."""
+    for index, time in enumerate(jemalloc, 1):
+        come_back(plan, index, f"n{index}", time)
 
 
 @pytest.fixture(autouse=True)
@@ -92,8 +93,7 @@ def figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def plan(tmp_path: Path) -> Plan:
     """A plan of four shards on one kind of machine, all of which came back, each from a host of its own."""
     plan = planned(tmp_path / "plan", hosts=4)
-    for index, true in enumerate((0.70, 0.72, 0.68, 0.71), 1):
-        come_back(plan, index, f"n{index}", true)
+    all_come_back(plan, 0.70, 0.72, 0.68, 0.71)
     return plan
 
 
@@ -136,8 +136,7 @@ def test_the_mean_over_hosts_has_the_truth_and_the_page_opens(plan: Plan) -> Non
 
 def test_hosts_that_differ_in_direction_have_no_mean_also_on_the_page(tmp_path: Path) -> None:
     plan = planned(tmp_path / "plan", hosts=3)
-    for index, true in enumerate((0.7, 0.72, 1.4), 1):
-        come_back(plan, index, f"n{index}", true)
+    all_come_back(plan, 0.7, 0.72, 1.4)
     printed = success(merge(plan))
     found = mean_of(plan, "jemalloc")
     assert (found["ratio"], found["hosts_differ"]) == ([None, None, None], True)
@@ -149,8 +148,7 @@ def test_hosts_that_differ_in_direction_have_no_mean_also_on_the_page(tmp_path: 
 
 def test_kinds_of_machine_stand_beside_each_other_and_together_only_if_they_agree(tmp_path: Path) -> None:
     plan = planned(tmp_path / "plan", hosts=2, kinds=("epyc", "arm"))
-    for index, true in enumerate((0.7, 0.71, 1.4, 1.42), 1):
-        come_back(plan, index, f"n{index}", true)
+    all_come_back(plan, 0.7, 0.71, 1.4, 1.42)
     merge(plan)
     ratios = [mean_of(plan, "jemalloc", machine)["ratio"][0] for machine in ("epyc", "arm", "all")]
     assert ratios[:2] == [pytest.approx(0.705, rel=0.04), pytest.approx(1.41, rel=0.04)]
@@ -197,8 +195,7 @@ def test_what_is_missing_or_begun_is_named_and_the_rest_is_merged(plan: Plan) ->
     path = plan.results_file(plan.shards[2], "n3")
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])  # cut off within a line
-    status, printed = merge(plan)
-    assert status == 1
+    printed = failure(merge(plan))
     assert "Nothing came back of shard 1." in printed
     assert "Begun and not completed: shard 3; whole blocks of them count." in printed
     assert plain(plan)["shards"] == {"missing": [1], "begun": [3], "all": 4}
@@ -208,8 +205,7 @@ def test_what_is_missing_or_begun_is_named_and_the_rest_is_merged(plan: Plan) ->
 def test_a_file_that_ended_before_its_first_run_is_no_result(plan: Plan) -> None:
     path = plan.results_file(plan.shards[0], "n1")
     path.write_bytes(path.read_bytes()[:100])
-    status, printed = merge(plan)
-    assert status == 1
+    printed = failure(merge(plan))
     assert f"{path.name} holds no run yet" in printed
     assert "Nothing came back of shard 1." in printed
 
@@ -235,19 +231,16 @@ def test_another_build_of_an_arm_is_named(plan: Plan) -> None:
 
 def test_disturbed_hosts_are_named(tmp_path: Path) -> None:
     def disturbed(records: list) -> list:
-        return [
-            one.model_copy(update={"reason": "others used the CPUs"}) if isinstance(one, Run) else one
-            for one in records
-        ]
+        return synthetic.with_runs(records, lambda _: True, reason="others used the CPUs")
 
     def governed(records: list) -> list:
         *before, last = records
         return [*before, Host(facts=last.facts | {"governor": "powersave"})]
 
     def failing(records: list) -> list:
-        at = next(i for i, one in enumerate(records) if isinstance(one, Run))
-        bad = {"status": Status.FAILED, "reason": "SIGSEGV", "sample": None, "process": None}
-        return [*records[:at], records[at].model_copy(update=bad), *records[at + 1 :]]
+        first = next(one for one in records if isinstance(one, Run))
+        bad = synthetic.no_figure(Status.FAILED, "SIGSEGV")
+        return synthetic.with_runs(records, lambda run: run is first, **bad)
 
     plan = planned(tmp_path / "plan", hosts=3)
     for index, change in enumerate((disturbed, governed, failing), 1):

@@ -1,7 +1,6 @@
 """The suite `sentinel` is what its rule says and covers its space; the table of losses names losers."""
 
 import itertools
-import subprocess
 import sys
 from dataclasses import astuple
 from pathlib import Path
@@ -9,6 +8,7 @@ from types import ModuleType
 
 import pytest
 import synthetic
+from subprocesses import printed_by, ran
 
 from heaplab.catalog import contents as catalogs
 
@@ -58,11 +58,10 @@ def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noi
         return {"before": 0.4, "jemalloc": 1.0}.get(allocator, 2.0 if slow else 0.5), 1.0
 
     one = synthetic.experiment("sentinel/local", "acdc", {"program": ["first", "second"]}, [])
-    records = synthetic.campaign(["now", "before", "jemalloc"], [one], effect=truth, faults=False)
+    records = synthetic.campaign(["now", "before", "jemalloc"], [one], effect=truth)
     results = synthetic.write(records, tmp_path / "results.jsonl")
-    command = [sys.executable, TOOLS / "sentinel.py", "losses", results, "--most", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    to_peers, to_before, to_itself = (table.splitlines() for table in done.stdout.strip().split("\n\n"))
+    printed = printed_by(sys.executable, TOOLS / "sentinel.py", "losses", results, "--most", "1")
+    to_peers, to_before, to_itself = (table.splitlines() for table in printed.strip().split("\n\n"))
     assert len(to_peers) == len(to_before) == len(to_itself) == 2
     loss, interval, peer, program = to_peers[1].split()
     assert (peer, program) == ("jemalloc", "second")
@@ -80,7 +79,6 @@ def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noi
 def test_results_without_the_arm_to_beat_are_refused_in_one_line(tmp_path: Path) -> None:
     one = synthetic.experiment("sentinel/local", "acdc", {"program": ["first"]}, [])
     results = synthetic.write(synthetic.campaign(["now", "jemalloc"], [one]), tmp_path / "results.jsonl")
-    command = [sys.executable, TOOLS / "sentinel.py", "losses", results]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(sys.executable, TOOLS / "sentinel.py", "losses", results)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "sentinel: there is no arm 'before' in the results; there are now, jemalloc\n"

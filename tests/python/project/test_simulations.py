@@ -1,13 +1,13 @@
 """The simulated campaigns of research: what they measure the method by, in a small version."""
 
 import importlib
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import synthetic
+from subprocesses import printed_by
 
 from heaplab.catalog import spec
 
@@ -20,15 +20,14 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("simulate_looks")
 
 
-def printed_by(tool: str, *words: object) -> list[list[str]]:
+def rows_of(tool: str, *words: object) -> list[list[str]]:
     """The rows of the table that a tool prints."""
-    command = [sys.executable, RESEARCH / tool, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [[text.strip() for text in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    lines = printed_by(sys.executable, RESEARCH / tool, *words).splitlines()[2:]
+    return [[text.strip() for text in line.strip("|").split("|")] for line in lines]
 
 
 def test_campaigns_without_differences_have_few_wrong_families() -> None:
-    rows = printed_by("simulate_campaigns.py", "families", "--campaigns", 12)
+    rows = rows_of("simulate_campaigns.py", "families", "--campaigns", 12)
     assert [row[0] for row in rows] == ["5", "5", "10", "10", "20", "20"]
     with_threshold, without = rows[::2], rows[1::2]
     assert all(float(share) == 0 for row in with_threshold for share in row[2:])
@@ -41,8 +40,8 @@ def test_a_planted_difference_is_found_from_real_noise(tmp_path: Path) -> None:
         item.model_copy(update={"aspect": aspect})
         for item, aspect in zip(synthetic.experiments(), aspects, strict=False)
     ]
-    path = synthetic.write(synthetic.campaign(which=which, faults=False), tmp_path / "results.jsonl")
-    rows = printed_by("simulate_campaigns.py", "planted", "--campaigns", 3, "--results", path)
+    path = synthetic.write(synthetic.campaign(which=which), tmp_path / "results.jsonl")
+    rows = rows_of("simulate_campaigns.py", "planted", "--campaigns", 3, "--results", path)
     assert [row[:2] for row in rows[:2]] == [["10%", "10"], ["10%", "14"]]
     assert all(float(row[2]) > 0.9 and float(row[3]) == 0 for row in rows[:3])
 
@@ -69,7 +68,7 @@ def test_time_that_a_verdict_saves_goes_to_what_is_open(looks: ModuleType) -> No
 
 
 def test_hosts_as_a_random_effect_hold_the_mean_where_equal_hosts_do_not() -> None:
-    rows = printed_by("simulate_hosts.py", "--campaigns", 8)
+    rows = rows_of("simulate_hosts.py", "--campaigns", 8)
     assert len(rows) == 30
     inside = {tuple(row[:3]): [float(cell.split()[0]) for cell in row[3:]] for row in rows}
     fixed, _, _, hosts, _ = (sum(found[i] for found in inside.values()) / len(rows) for i in range(5))
@@ -78,14 +77,14 @@ def test_hosts_as_a_random_effect_hold_the_mean_where_equal_hosts_do_not() -> No
 
 
 def test_results_of_hosts_that_never_ran_are_merged(tmp_path: Path) -> None:
-    (row,) = printed_by("simulate_cluster.py", "--hosts", 4, "--runs", 500, "--folder", tmp_path / "plan")
+    (row,) = rows_of("simulate_cluster.py", "--hosts", 4, "--runs", 500, "--folder", tmp_path / "plan")
     assert row[:2] == ["4", "500"]
     assert float(row[6].split()[0]) < 5  # MB of the report
     assert not (tmp_path / "plan").exists()
 
 
 def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estimate() -> None:
-    rows = printed_by("simulate_floor.py", "--campaigns", 20)
+    rows = rows_of("simulate_floor.py", "--campaigns", 20)
     assert len(rows) == 36
     for none, point, interval in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
         assert [row[2] for row in (none, point, interval)] == ["none", "point", "interval"]
@@ -94,7 +93,7 @@ def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estima
 
 
 def test_arms_in_turns_are_told_apart_where_others_disturb_for_longer_than_a_turn() -> None:
-    rows = printed_by("simulate_slices.py", "--campaigns", 8, "--blocks", 6, "--work", 0.2)
+    rows = rows_of("simulate_slices.py", "--campaigns", 8, "--blocks", 6, "--work", 0.2)
     assert [row[1] for row in rows[:4]] == ["one after the other", "100 ms", "20 ms", "6 ms"]
     deviations = [[float(row[2]) for row in rows[first : first + 4]] for first in range(0, len(rows), 4)]
     assert all(one == sorted(one, reverse=True) for one in deviations[1:])

@@ -3,8 +3,7 @@
 import pytest
 import synthetic
 
-from heaplab.analysis import Analysis, Judged, Summary
-from heaplab.campaign import store
+from heaplab.analysis import Judged, Summary
 from heaplab.report.words.advice import Leader, advice, answer
 from heaplab.stats import Interval, Verdict
 
@@ -12,16 +11,9 @@ PROGRAM = [synthetic.experiments()[3]]
 
 
 def answer_of(path, effects, blocks=8, noise=0.002, experiments=PROGRAM):
-    records = synthetic.campaign(
-        ["glibc", *effects],
-        experiments,
-        blocks=blocks,
-        noise=noise,
-        drift=0.0,
-        effect=lambda name, _: effects.get(name, (1.0, 1.0)),
-        faults=False,
-    )
-    analysis = Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+    names = ["glibc", *effects]
+    records = synthetic.campaign(names, experiments, blocks=blocks, noise=noise, drift=0.0, effect=effects)
+    analysis = synthetic.analysis_of(records, path)
     return answer(analysis, "program", analysis.summaries("program"))
 
 
@@ -65,8 +57,8 @@ def test_scores_of_memory_are_no_times(tmp_path):
 
 
 def test_an_allocator_that_failed_is_named_and_not_ranked(tmp_path):
-    records = synthetic.campaign(["glibc", "tbbmalloc"], synthetic.experiments()[4:5], blocks=10)
-    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
+    records = synthetic.campaign(["glibc", "tbbmalloc"], synthetic.experiments()[4:5], faults=True)
+    analysis = synthetic.analysis_of(records, tmp_path)
     found = answer(analysis, "program", analysis.summaries("program"))
     assert found.advice == "Nothing here was measured completely enough to give advice."
     assert found.notes == ["Not ranked, because some of its cells have no figure: tbbmalloc."]
@@ -122,15 +114,9 @@ def test_a_gain_in_one_that_costs_nothing_in_the_other_is_a_better_trade_off(tmp
 @pytest.mark.parametrize("time", [0.9, 0.95, 0.98, 1.02])
 @pytest.mark.parametrize("memory", [0.97, 1.03, 1.15])
 def test_advice_leaders_and_table_never_contradict_each_other(tmp_path, noise, time, memory):
-    records = synthetic.campaign(
-        ["glibc", "one", "two"],
-        PROGRAM,
-        blocks=7,
-        noise=noise,
-        effect=lambda name, _: {"one": (time, memory), "two": (time * 1.02, 1.0)}.get(name, (1.0, 1.0)),
-        faults=False,
-    )
-    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
+    effects = {"one": (time, memory), "two": (time * 1.02, 1.0)}
+    records = synthetic.campaign(["glibc", *effects], PROGRAM, blocks=7, noise=noise, effect=effects)
+    analysis = synthetic.analysis_of(records, tmp_path)
     summaries = analysis.summaries("program")
     found = answer(analysis, "program", summaries)
     for leader, column in zip(found.leaders, ("time", "memory", "cost"), strict=True):

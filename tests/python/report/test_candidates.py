@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
-from laboratory import WARM, Laboratory, success
+from laboratory import WARM, Laboratory, cut_off, success
 
 from heaplab import claims
 from heaplab.analysis import Analysis, Judged, Study
@@ -16,7 +16,7 @@ from heaplab.campaign import plan, store
 from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
-from heaplab.records import CONTROL_SUFFIX, Campaign, Metric, Run, Status
+from heaplab.records import CONTROL_SUFFIX, Metric, Run, Status
 from heaplab.report.choices import choice, situation_figure, situation_tables, situations
 from heaplab.report.page import report_page
 from heaplab.report.tables import heat_map, interaction, summary, table_parts
@@ -53,6 +53,7 @@ def experiment(**changes: object) -> spec.Experiment:
         "strategy": STRATEGIES,
     }
     plot = spec.Plot
+    by_strategy = {"kind": "heat", "x": "strategy", "y": "allocation_time", "rows": "elements"}
     fields = {
         "title": "Structures that grow",
         "publication": "P0213R0",
@@ -61,17 +62,9 @@ def experiment(**changes: object) -> spec.Experiment:
         "main_metric": "allocation_time",
     }
     plots = [
-        plot(figure="Table 4", kind="heat", x="strategy", y="allocation_time", rows="elements"),
-        plot(kind="heat", x="strategy", y="allocation_time", rows="elements", relative_to="AS1"),
-        plot(
-            figure="Table 19",
-            kind="heat",
-            x="strategy",
-            y="allocation_time",
-            rows="elements",
-            relative_to="AS1",
-            against={"heap": "fresh"},
-        ),
+        plot(figure="Table 4", **by_strategy),
+        plot(relative_to="AS1", **by_strategy),
+        plot(figure="Table 19", relative_to="AS1", against={"heap": "fresh"}, **by_strategy),
         plot(kind="heat", x="elements", y="allocation_time", rows="structure", against={"heap": "fresh"}),
         plot(figure="Table 8", kind="summary", y="allocation_time", rows="structure"),
         plot(figure="Table 20", kind="summary", y="allocation_time", against={"heap": "fresh"}),
@@ -80,11 +73,10 @@ def experiment(**changes: object) -> spec.Experiment:
 
 
 def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5, unit: float = 1.0) -> list:
-    head, host, *rest = synthetic.campaign(allocators, [], faults=False)
+    head, host, *rest = synthetic.campaign(allocators, [])
     head = head.model_copy(
         update={"experiments": [one.model_dump(mode="json")], "workloads": {"growth": WORKLOAD.model_dump()}}
     )
-    assert isinstance(head, Campaign)
     generator, runs = np.random.default_rng(3), []
     for comparison in plan.comparisons(head):
         for number in range(blocks):
@@ -95,20 +87,13 @@ def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5, uni
 
 
 def with_dimensions(run: Run) -> Run:
-    assert run.sample
     value = 0.25 * float(run.cell["elements"]) if run.cell["strategy"] == "AS1" else 9.0
-    found = {name: Metric(value=value, unit="1") for name in heat_map.DIMENSIONS}
-    sample = run.sample.model_copy(update={"metrics": run.sample.metrics | found})
-    return run.model_copy(update={"sample": sample})
-
-
-def analysis_of(records: list, path: Path) -> Analysis:
-    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
+    return synthetic.with_metrics(run, dict.fromkeys(heat_map.DIMENSIONS, Metric(value=value, unit="1")))
 
 
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    return analysis_of(records_of(experiment(), ["glibc"]), tmp_path_factory.mktemp("one"))
+    return synthetic.analysis_of(records_of(experiment(), ["glibc"]), tmp_path_factory.mktemp("one"))
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +103,7 @@ def study(analysis: Analysis) -> Study:
 
 @pytest.fixture(scope="module")
 def crossed(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    return analysis_of(records_of(experiment(), ["glibc", "quick"]), tmp_path_factory.mktemp("two"))
+    return synthetic.analysis_of(records_of(experiment(), ["glibc", "quick"]), tmp_path_factory.mktemp("two"))
 
 
 def texts(table: Table) -> dict[str, list[str]]:
@@ -167,10 +152,8 @@ def outcome(study: Study, test: str, arguments: dict) -> claims.ClaimOutcome:
     expectation = spec.Expectation(says="It is so.", test=test, arguments=arguments)
     expecting = experiment(expectations=[expectation])
     claims.check(expecting)
-    runs = study.runs
-    return claims.evaluate_study(
-        Study(expecting, WORKLOAD, "quick", ["glibc"], runs, under="glibc"),
-    )[0]
+    judged = Study(expecting, WORKLOAD, "quick", ["glibc"], study.runs, under="glibc")
+    return claims.evaluate_study(judged)[0]
 
 
 @pytest.mark.parametrize(
@@ -249,18 +232,14 @@ def test_colours_are_white_where_nothing_differs_and_full_at_a_factor_of_four() 
     def shade(ratio: float) -> str:
         return table_parts.diverging(Interval(ratio, 0.01, 99.0))
 
-    assert [shade(ratio) for ratio in (0, 0.01, 0.25, 1, 4, 99)] == [
-        *[blue] * 3,
-        "#ffffff",
-        *[orange] * 2,
-    ]
+    assert list(map(shade, (0, 0.01, 0.25, 1, 4, 99))) == [*[blue] * 3, "#ffffff", *[orange] * 2]
     assert [shade(ratio) for ratio in (0.5, 2)] == ["#b8d6ed", "#faceac"]  # halfway
     assert table_parts.diverging(Interval(0.01)) == "", "what has no interval may be noise"
     assert [table_parts.sequential(share) for share in (-1, 0, 1, 2)] == ["#fafcff"] * 2 + ["#60a0d4"] * 2
 
 
 def test_short_times_are_shown_in_the_unit_that_is_named(tmp_path: Path) -> None:
-    quick = analysis_of(records_of(experiment(), ["glibc"], unit=0.001), tmp_path).studies[0]
+    quick = synthetic.analysis_of(records_of(experiment(), ["glibc"], unit=0.001), tmp_path).studies[0]
     table = heat_map.heat_maps(quick, experiment().plots[0])[0]
     assert table.caption.endswith("allocation time in ms")
     assert float(texts(table)["1"][0]) == pytest.approx(0.12, rel=0.01)
@@ -342,7 +321,7 @@ def test_a_summary_keeps_the_row_of_a_value_that_is_called_all(tmp_path: Path) -
         sweep={"structure": ["DS1", "all"], "elements": [1], "heap": ["fresh"], "strategy": ["AS1", "AS3"]}
     )
     one = experiment().model_copy(update={"quick": scale, "full": scale})
-    (study,) = analysis_of(records_of(one, ["glibc"]), tmp_path).studies
+    (study,) = synthetic.analysis_of(records_of(one, ["glibc"]), tmp_path).studies
     (table,) = summary.summary(study, one.plots[4])
     assert list(texts(table)) == ["DS1", "all", summary.TOTAL]
 
@@ -361,7 +340,6 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
     assert found.sentences[0] == "In 2 of 2 situations something is faster than AS1 (global)."
     assert "Access through an abstract base, all else equal: 10 % more time" in " ".join(found.sentences)
     assert "Winking out, all else equal: 20 % less time" in " ".join(found.sentences)
-    assert found.families
     families = dict(found.families.rows)
     assert [entry.text for entry in families["monotonic"][:2]] == ["2 of 2", "0 of 2"]
     assert [entry.text for entry in families["multipool"][:2]] == ["0 of 2", "2 of 2"]
@@ -385,7 +363,6 @@ def test_the_choice_tells_the_largest_gain_and_the_ends_of_a_family(study: Study
 def test_the_choice_shows_every_situation_and_says_what_to_do_next(analysis: Analysis) -> None:
     (found,) = choice.choices(analysis)
     picture = situation_figure.figure(found.kinds, found.reference)
-    assert picture
     assert all(f">{name}</text>" in picture.svg for name in ("monotonic", "multipool", "global"))
     assert [step.says.split(":")[0] for step in found.steps][:1] == ["Use one"]
 
@@ -406,23 +383,12 @@ def test_with_too_few_blocks_nothing_is_chosen_and_that_is_said(study: Study) ->
     assert choice.sentences([open_, decided])[-1].startswith("Undecided: 1 more")
 
 
-def judged(verdict: Verdict) -> Judged:
-    return Judged(Interval(0.97, 0.90, 1.04), verdict)
-
-
 def test_an_undecided_gain_is_no_reason_to_change(study: Study) -> None:
     where = situations.Situation(study, "all", study.cells)
     for verdict, keeps in ((Verdict.UNDECIDED, True), (Verdict.LOWER, False)):
-        memory = Interval(1, 1, 1)
-        answer = situations.StrategyAnswer(where, "AS4", [], judged(verdict), memory, ("AS7", memory))
+        time, memory = Judged(Interval(0.97, 0.90, 1.04), verdict), Interval(1, 1, 1)
+        answer = situations.StrategyAnswer(where, "AS4", [], time, memory, ("AS7", memory))
         assert answer.keeps_reference is keeps
-
-
-def test_an_undecided_verdict_is_not_turned() -> None:
-    lower, higher, undecided = map(judged, (Verdict.LOWER, Verdict.HIGHER, Verdict.UNDECIDED))
-    assert interaction.changes(lower, higher)
-    for pair in ((lower, lower), (undecided, lower), (lower, undecided), (lower, None)):
-        assert not interaction.changes(*pair)
 
 
 def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analysis) -> None:
@@ -463,19 +429,15 @@ def test_the_page_shows_all_of_it_without_scripts(
 
 
 def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> None:
-    records = [
-        r.model_copy(
-            update={"status": Status.FAILED, "reason": "no arena here", "sample": None, "process": None}
-        )
-        if isinstance(r, Run) and r.cell["strategy"] == "AS7" and r.cell["elements"] == 4
-        else r
-        for r in records_of(experiment(), ["glibc"])
-    ]
-    broken = analysis_of(records, tmp_path)
+    records = synthetic.with_runs(
+        records_of(experiment(), ["glibc"]),
+        lambda run: (run.cell["strategy"], run.cell["elements"]) == ("AS7", 4),
+        **synthetic.no_figure(Status.FAILED, "no arena here"),
+    )
+    broken = synthetic.analysis_of(records, tmp_path)
     table = heat_map.heat_maps(broken.studies[0], experiment().plots[0])[0]
-    assert [entry.title for _, entries in table.rows for entry in entries if entry.text == "failed"] == [
-        "no arena here"
-    ]
+    failed = [entry.title for _, entries in table.rows for entry in entries if entry.text == "failed"]
+    assert failed == ["no arena here"]
     assert table.notes == ["failed at 4 AS7: no arena here"]
     (means,) = summary.summary(broken.studies[0], spec.Plot(kind="summary", y="allocation_time"))
     assert means.rows[0][1][-1].text != "–", "the mean of the cells that have a figure"
@@ -490,8 +452,7 @@ def compared(lab: Laboratory, *words: object) -> tuple[int, str]:
 def test_without_allocators_it_runs_under_the_baseline_with_a_control_of_the_reference_only(
     lab: Laboratory,
 ) -> None:
-    status, printed = compared(lab)
-    assert status == 0, printed
+    printed = success(compared(lab))
     results = lab.results()
     assert results.campaign.allocators == ["glibc"]
     ran = Counter((run.cell["mode"], run.allocator) for run in results.runs if run.status is Status.OK)
@@ -511,11 +472,9 @@ def test_crossed_it_runs_every_value_under_every_allocator(lab: Laboratory) -> N
 
 def test_an_interrupted_comparison_of_values_is_resumed_where_it_stopped(lab: Laboratory) -> None:
     compared(lab)
-    path = lab.out / store.FILE_NAME
     whole = lab.results().runs
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-8]))
-    status, printed = lab.heaplab("run", "--resume", lab.out, "-q")
-    assert status == 0, printed
+    cut_off(lab.out / store.FILE_NAME, -8)
+    success(lab.heaplab("run", "--resume", lab.out, "-q"))
     places = [
         {(r.cell["size"], r.cell["mode"], r.allocator, r.block) for r in runs if r.status is Status.OK}
         for runs in (whole, lab.results().runs)

@@ -7,8 +7,7 @@ import pytest
 import synthetic
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
-from heaplab.records import AnyRecord, Metric, Process, Run
+from heaplab.records import Metric, Run
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.words.causes import causes, sentences
 
@@ -18,30 +17,14 @@ TIMES = {"glibc": (1.0, 1.0), "slow": (2.0, 1.0), "swift": (0.5, 1.0)}
 
 def counted(run: Run, faults: float = 1.0, system: float = 1.0) -> Run:
     """A run with so many times glibc's page faults and system time, whatever its time."""
-    assert run.process
     noise = 1 + 0.002 * (run.order % 5)
-    counts = {
-        "minor_faults": int(10_000 * faults * noise),
-        "system_time": 0.1 * system * noise,
-        "user_time": 0.3,
-    }
-    process = Process.model_validate(run.process.model_dump() | counts)
-    return run.model_copy(update={"process": process})
+    counts = {"minor_faults": int(10_000 * faults * noise), "system_time": 0.1 * system * noise}
+    return synthetic.with_process(run, user_time=0.3, **counts)
 
 
-def analysis_of(
-    path: Path, change: Callable[[Run], Run], times: dict[str, tuple[float, float]] = TIMES
-) -> Analysis:
-    records: list[AnyRecord] = synthetic.campaign(
-        times,
-        PROGRAM,
-        drift=0.0,
-        noise=0.003,
-        effect=lambda name, _: times[name.removesuffix("#again")],
-        faults=False,
-    )
-    changed = [change(record) if isinstance(record, Run) else record for record in records]
-    return Analysis(store.load(synthetic.write(changed, path / "results.jsonl")))
+def analysis_of(path: Path, change: Callable[[Run], Run], times: synthetic.Effects = TIMES) -> Analysis:
+    records = synthetic.campaign(times, PROGRAM, drift=0.0, noise=0.003, effect=times)
+    return synthetic.analysis_of(synthetic.of_runs(records, change), path)
 
 
 def said(analysis: Analysis) -> list[str]:
@@ -89,19 +72,11 @@ def test_a_run_whose_system_time_the_kernel_did_not_see_makes_no_ratio(tmp_path:
 
 def test_instructions_stand_beside_where_workloads_count_them(tmp_path: Path) -> None:
     def with_instructions(run: Run) -> Run:
-        assert run.sample
         count = Metric(value=1e9 * (1.5 if run.allocator == "slow" else 1.0) + run.order, unit="1")
-        sample = run.sample.model_copy(update={"metrics": run.sample.metrics | {"instructions": count}})
-        return run.model_copy(update={"sample": sample})
+        return synthetic.with_metrics(run, {"instructions": count})
 
-    records = synthetic.campaign(
-        TIMES,
-        synthetic.experiments()[:1],
-        effect=lambda name, _: TIMES[name.removesuffix("#again")],
-        faults=False,
-    )
-    changed = [with_instructions(record) if isinstance(record, Run) else record for record in records]
-    analysis = Analysis(store.load(synthetic.write(changed, tmp_path / "results.jsonl")))
+    records = synthetic.campaign(TIMES, synthetic.experiments()[:1], effect=TIMES)
+    analysis = synthetic.analysis_of(synthetic.of_runs(records, with_instructions), tmp_path)
     found = {cause.metric: cause.judged for cause in causes(analysis, "synthetic")}
     assert found["instructions"]["slow"].ratio.estimate == pytest.approx(1.5, rel=0.001)
     without = analysis_of(tmp_path / "without", counted)

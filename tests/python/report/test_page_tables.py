@@ -6,8 +6,7 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis
-from heaplab.campaign import store
+from heaplab.analysis import FAULTS, MEMORY, PEAK
 from heaplab.records import Campaign, Metric, Run
 from heaplab.report.page import report_page
 from heaplab.report.terminal import summary_text
@@ -28,20 +27,14 @@ def with_own_peak(record):
     if not isinstance(record, Run):
         return record
     peak, tables, outside = (Metric(value=n * MIB, unit="B") for n in PLANTED[record.allocator])
-    metrics = record.sample.metrics | {PEAK: peak, "page_tables": tables}
     memory = [(0.1, MIB, MIB // 2), (0.2, MIB, int(outside.value)), (0.3, MIB, 0)]
-    return record.model_copy(
-        update={
-            "sample": record.sample.model_copy(update={"metrics": metrics}),
-            "process": record.process.model_copy(update={"memory": memory}),
-        }
-    )
+    counted = synthetic.with_metrics(record, {PEAK: peak, "page_tables": tables})
+    return synthetic.with_process(counted, memory=memory)
 
 
 def analysis_of(path, change=with_own_peak, experiments=ONE):
-    records = synthetic.campaign(["glibc", "sparse"], experiments, blocks=6, faults=False)
-    written = synthetic.write([change(record) for record in records], path / "results.jsonl")
-    return Analysis(store.load(written))
+    records = synthetic.campaign(["glibc", "sparse"], experiments, blocks=6)
+    return synthetic.analysis_of(map(change, records), path)
 
 
 @pytest.fixture
@@ -93,14 +86,8 @@ def test_the_report_says_what_its_memory_counts(measured, tmp_path):
     summary_text.print_summary(measured, Console(file=printed, width=200))
     assert "Peak memory counts page tables." in printed.getvalue()
     assert "1.67 " in printed.getvalue()
-    assert "Peak memory with page tables relative to glibc" in report_page.render(
-        [two_experiments(tmp_path)], tmp_path
-    )
-
-
-def two_experiments(path):
-    """The overview by experiment takes more than one."""
-    return analysis_of(path / "two", lambda record: record, synthetic.experiments()[3:5])
+    two = analysis_of(tmp_path / "two", lambda record: record, synthetic.experiments()[3:5])
+    assert "Peak memory with page tables relative to glibc" in report_page.render([two], tmp_path)
 
 
 def test_one_figure_has_one_table(tmp_path):

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 import synthetic
-from test_candidates import STRATEGIES, analysis_of, experiment, records_of
+from test_candidates import STRATEGIES, experiment, records_of
 
-from heaplab.analysis import Analysis, Study
-from heaplab.campaign import store
+from heaplab.analysis import Study
 from heaplab.catalog.published_spec import Published, PublishedTable, StatedRatio
 from heaplab.report.page import published_beside, reproduction_pictures
 from heaplab.report.tables import summary
@@ -20,7 +19,8 @@ GROWTH = {"experiment": "p0213/growth", "metric": "allocation_time"}
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return analysis_of(records_of(experiment(), ["glibc"]), tmp_path_factory.mktemp("one")).studies[0]
+    records = records_of(experiment(), ["glibc"])
+    return synthetic.analysis_of(records, tmp_path_factory.mktemp("one")).studies[0]
 
 
 def printed(number: str, rows: dict[str, list[float]], **more: Any) -> PublishedTable:
@@ -80,29 +80,13 @@ def test_a_summary_has_the_means_of_the_printed_tables_and_the_printed_mean(stud
 
 def test_a_stated_ratio_is_a_point_on_the_curve_and_a_line_below(tmp_path: Path) -> None:
     [one] = [each for each in synthetic.experiments() if each.id == "acdc-ismm13/fig07"]
-    records = synthetic.campaign(["glibc", "jemalloc"], [one], faults=False)
-    analysis = Analysis(store.load(synthetic.write(records, tmp_path / "results.jsonl")))
-    study, stated = (
-        analysis.studies[0],
-        {"experiment": one.id, "metric": "allocation_time", "number": "Figure 7"},
-    )
-    more = StatedRatio(
-        says="jemalloc is slower.",
-        ratio=3,
-        bound="at most",
-        allocators=["jemalloc"],
-        than="glibc",
-        at={"threads": [2, 64]},
-        **stated,
-    )
-    grows = StatedRatio(
-        says="Four threads take longer.",
-        ratio=2,
-        allocators=["glibc"],
-        than_at={"threads": 1},
-        at={"threads": [4]},
-        **stated,
-    )
+    analysis = synthetic.analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one]), tmp_path)
+    [study] = analysis.studies
+    stated = {"experiment": one.id, "metric": "allocation_time", "number": "Figure 7"}
+    of_jemalloc = {"allocators": ["jemalloc"], "than": "glibc", "at": {"threads": [2, 64]}}
+    more = StatedRatio(says="jemalloc is slower.", ratio=3, bound="at most", **of_jemalloc, **stated)
+    of_glibc = {"allocators": ["glibc"], "than_at": {"threads": 1}, "at": {"threads": [4]}}
+    grows = StatedRatio(says="Four threads take longer.", ratio=2, **of_glibc, **stated)
     never = grows.model_copy(update={"at": {"threads": [64]}, "says": "At 64 longer still."})
     paper = published(ratios=[more, grows, never])
     points = published_beside.stated_points(study, paper)

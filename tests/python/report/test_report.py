@@ -10,10 +10,9 @@ import pytest
 import synthetic
 from rich.console import Console
 
-from heaplab.analysis import Analysis, Judged
-from heaplab.campaign import store
+from heaplab.analysis import Judged
 from heaplab.catalog import spec
-from heaplab.records import Campaign, End, Run, Status
+from heaplab.records import End, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.page.hosts import Advised, agreement
@@ -24,10 +23,6 @@ from heaplab.report.words.next_steps import next_steps
 from heaplab.stats import Interval, Verdict
 
 
-def analysis_of(records, path):
-    return Analysis(store.load(synthetic.write(records, path / "results.jsonl")))
-
-
 def summary_of(analysis):
     console = Console(width=200, record=True, file=io.StringIO())
     summary_text.print_summary(analysis, console)
@@ -36,7 +31,7 @@ def summary_of(analysis):
 
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory):
-    return analysis_of(synthetic.campaign(), tmp_path_factory.mktemp("report"))
+    return synthetic.analysis_of(synthetic.campaign(faults=True), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +84,7 @@ def test_the_page_is_one_well_formed_file_without_scripts_or_network(page):
     assert not re.search(r"url\((?!#)", page.read_text())
     assert found.unnamed_svg == 0
     assert len(found.ids) == len(set(found.ids))
-    assert {link[1:] for link in found.links if link.startswith("#") and "-" in link} <= {
-        *found.ids,
-        *link_ids(page),
-    }
+    assert {link[1:] for link in found.links if link.startswith("#") and "-" in link} <= set(link_ids(page))
 
 
 def link_ids(page):
@@ -132,7 +124,7 @@ def test_an_allocator_that_fails_in_a_cell_is_not_ranked(analysis):
 
 def test_the_planted_outlier_turns_no_verdict_and_touches_only_its_own(analysis, tmp_path):
     study = analysis.studies[0]
-    without = analysis_of(synthetic.campaign(faults=False), tmp_path).studies[0]
+    without = synthetic.analysis_of(synthetic.campaign(), tmp_path).studies[0]
     verdicts = {key: judged.verdict for key, judged in study.judged("allocation_time").items()}
     usual = {key: judged.verdict for key, judged in without.judged("allocation_time").items()}
     differing = {key for key, verdict in verdicts.items() if verdict is not usual[key]}
@@ -142,9 +134,8 @@ def test_the_planted_outlier_turns_no_verdict_and_touches_only_its_own(analysis,
 
 
 def test_the_baseline_against_itself_under_another_name_is_no_difference(tmp_path):
-    equal = analysis_of(
-        synthetic.campaign(["glibc", "same"], effect=lambda _, cell: synthetic.truth("glibc", cell)), tmp_path
-    )
+    records = synthetic.campaign(["glibc", "same"], effect=lambda _, cell: synthetic.truth("glibc", cell))
+    equal = synthetic.analysis_of(records, tmp_path)
     (summary,) = equal.summaries("synthetic")
     assert summary.time.verdict == summary.memory.verdict == "same"
     assert "Stay with glibc: nothing here is better" in summary_of(equal)
@@ -188,12 +179,8 @@ def test_cells_with_more_threads_than_processors_are_marked(page, analysis):
     assert "threads 2 (over" not in text
     assert text.count("than the 2 CPUs</text>") >= 2  # in both curves
     assert "Some cells have more threads than the 2 CPUs" in text
-    assert [analysis.studies[0].oversubscribed(cell) for cell in analysis.studies[0].cells] == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    curve = analysis.studies[0]
+    assert [curve.oversubscribed(cell) for cell in curve.cells] == [False, False, True, True]
 
 
 def test_sampled_latencies_get_a_figure_with_an_axis_of_nines(page):
@@ -206,14 +193,9 @@ def test_sampled_latencies_get_a_figure_with_an_axis_of_nines(page):
 
 def test_campaigns_stand_beside_each_other_and_are_never_pooled(tmp_path):
     def one(name, time):
-        effects = {"glibc": (1.0, 1.0), "quick": (time, 1.1)}
-        records = synthetic.campaign(
-            effects,
-            synthetic.experiments()[3:4],
-            effect=lambda allocator, _: effects[allocator.removesuffix("#again")],
-            faults=False,
-        )
-        return analysis_of(records, tmp_path / name)
+        effects = {"quick": (time, 1.1)}
+        records = synthetic.campaign(["glibc", "quick"], synthetic.experiments()[3:4], effect=effects)
+        return synthetic.analysis_of(records, tmp_path / name)
 
     report_page.write_html([one("a", 0.5), one("b", 2.0)], tmp_path / "report.html")
     found = structure(tmp_path / "report.html")
@@ -262,20 +244,12 @@ def test_an_agreement_that_rests_on_undecided_figures_says_so():
 
 
 def steps_of(path, effects, own, end="precise", command=(), blocks=8):
-    effects = {"glibc": (1.0, 1.0)} | effects
-    records = synthetic.campaign(
-        effects,
-        synthetic.experiments()[3:4],
-        blocks=blocks,
-        noise=0.003,
-        drift=0.0,
-        effect=lambda allocator, _: effects[allocator.removesuffix("#again")],
-        faults=False,
-    )
+    names, which = ["glibc", *effects], synthetic.experiments()[3:4]
+    records = synthetic.campaign(names, which, blocks=blocks, noise=0.003, drift=0.0, effect=effects)
     if own:
         records = synthetic.as_own(records, program="./my server", arguments=["-x"])
     head = records[0].model_copy(update={"command": list(command)})
-    analysis = analysis_of([head, *records[1:-1], End(reason=end)], path)
+    analysis = synthetic.analysis_of([head, *records[1:-1], End(reason=end)], path)
     steps = next_steps(analysis, "program", answer(analysis, "program", analysis.summaries("program")))
     return [(step.says, step.command.replace(str(path), "DIR")) for step in steps]
 
@@ -310,57 +284,43 @@ def test_what_is_undecided_may_be_measured_longer_if_time_ran_out(tmp_path):
 
 @pytest.fixture(scope="module")
 def small_campaign():
-    return synthetic.campaign(["glibc", "jemalloc", "mimalloc"], blocks=3)
-
-
-def only(records, keep):
-    return [record for record in records if not isinstance(record, Run) or keep(record)]
+    return synthetic.campaign(["glibc", "jemalloc", "mimalloc"], blocks=3, faults=True)
 
 
 def test_arms_that_a_command_names_itself_are_repeated_by_that_command(tmp_path):
     own = ["heaplab", "compare", "--allocator", "mine=./libmine.so"]
-    records = [
-        record.model_copy(update={"command": own}) if isinstance(record, Campaign) else record
-        for record in synthetic.campaign(which=synthetic.experiments()[:1], faults=False)
-    ]
-    part = report_page.part(analysis_of(records, tmp_path), tmp_path / "report.html")
+    head, *rest = synthetic.campaign(which=synthetic.experiments()[:1])
+    given = synthetic.analysis_of([head.model_copy(update={"command": own}), *rest], tmp_path)
+    part = report_page.part(given, tmp_path / "report.html")
     assert {section.command for section in part["sections"]} == {" ".join(own)}
 
 
 @pytest.mark.parametrize(
-    "change",
+    "kept",
     [
-        pytest.param(
-            lambda records: [r for r in records if isinstance(r, Campaign)], id="a campaign line alone"
-        ),
-        pytest.param(lambda records: only(records, lambda run: False), id="no runs"),
-        pytest.param(
-            lambda records: [
-                r.model_copy(
-                    update={
-                        "status": Status.FAILED,
-                        "reason": "exit status 1",
-                        "sample": None,
-                        "process": None,
-                    }
-                )
-                if isinstance(r, Run)
-                else r
-                for r in records
-            ],
-            id="failures only",
-        ),
-        pytest.param(lambda records: only(records, lambda run: run.allocator == "glibc"), id="baseline only"),
-        pytest.param(lambda records: only(records, lambda run: run.block == 0), id="one block"),
-        pytest.param(lambda records: only(records, lambda run: "#" not in run.allocator), id="no control"),
-        pytest.param(
-            lambda records: only(records, lambda run: run.experiment.startswith("p0")), id="one experiment"
-        ),
-        pytest.param(lambda records: only(records, lambda run: run.order % 3), id="holes everywhere"),
+        pytest.param(lambda run: False, id="no runs"),
+        pytest.param(lambda run: run.allocator == "glibc", id="baseline only"),
+        pytest.param(lambda run: run.block == 0, id="one block"),
+        pytest.param(lambda run: "#" not in run.allocator, id="no control"),
+        pytest.param(lambda run: run.experiment.startswith("p0"), id="one experiment"),
+        pytest.param(lambda run: run.order % 3, id="holes everywhere"),
     ],
 )
-def test_a_poor_campaign_gets_an_honest_page(change, small_campaign, tmp_path):
-    poor = analysis_of(change(list(small_campaign)), tmp_path)
+def test_a_poor_campaign_gets_an_honest_page(kept, small_campaign, tmp_path):
+    assert_honest(synthetic.only(small_campaign, kept), tmp_path)
+
+
+def test_a_campaign_line_alone_gets_an_honest_page(small_campaign, tmp_path):
+    assert_honest(small_campaign[:1], tmp_path)
+
+
+def test_failures_alone_get_an_honest_page(small_campaign, tmp_path):
+    failed = synthetic.no_figure(Status.FAILED, "exit status 1")
+    assert_honest(synthetic.with_runs(small_campaign, lambda _: True, **failed), tmp_path)
+
+
+def assert_honest(records, tmp_path):
+    poor = synthetic.analysis_of(records, tmp_path)
     report_page.write_html([poor], tmp_path / "report.html")
     structure(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
@@ -370,14 +330,11 @@ def test_a_poor_campaign_gets_an_honest_page(change, small_campaign, tmp_path):
 
 
 def test_markup_in_names_stays_text(tmp_path):
-    records = synthetic.campaign(blocks=5, which=synthetic.experiments()[3:4], faults=False)
-    records = [
-        r.model_copy(update={"status": Status.FAILED, "reason": "<script>alert(1)</script>[bold]"})
-        if isinstance(r, Run) and r.order == 12
-        else r
-        for r in records
-    ]
-    hostile = analysis_of(records, tmp_path)
+    records = synthetic.campaign(blocks=5, which=synthetic.experiments()[3:4])
+    markup = {"status": Status.FAILED, "reason": "<script>alert(1)</script>[bold]"}
+    hostile = synthetic.analysis_of(
+        synthetic.with_runs(records, lambda run: run.order == 12, **markup), tmp_path
+    )
     report_page.write_html([hostile], tmp_path / "report.html")
     assert "<script" not in (tmp_path / "report.html").read_text()
     assert "[bold]" in summary_of(hostile)
@@ -391,7 +348,7 @@ def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
         spec.Plot(kind="scatter", x="allocation_time", y="peak_memory"),
     ]
     one = synthetic.experiment("one", "acdc", {"size": [1, 2]}, plots)
-    analysis = analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one], blocks=5), tmp_path)
+    analysis = synthetic.analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one], blocks=5), tmp_path)
     html = report_page.render([analysis], tmp_path / "report.html")
     captions = re.findall(r"<(?:fig)?caption>([^<]*)<", html)
     assert {"Figure 6(a): Allocation time", "Figure 6(b): Memory over time"} <= set(captions)
@@ -438,8 +395,8 @@ def test_undecided_says_why_at_the_place(ratio, floor, said):
 @pytest.mark.parametrize("blocks", [1, 4, 5])
 def test_fewer_than_five_blocks_give_no_verdict_and_say_so(blocks, tmp_path):
     one = synthetic.experiments()[3:4]
-    records = synthetic.campaign(["glibc", "mimalloc"], one, blocks=blocks, faults=False)
-    analysis = analysis_of(records, tmp_path)
+    records = synthetic.campaign(["glibc", "mimalloc"], one, blocks=blocks)
+    analysis = synthetic.analysis_of(records, tmp_path)
     text = summary_of(analysis)
     said = f"{blocks} block{'s' if blocks > 1 else ''} in all: 5 are needed for a verdict."
     assert (said in text) == (said in report_page.render([analysis], tmp_path / "x.html")) == (blocks < 5)

@@ -6,7 +6,6 @@ import pytest
 import synthetic
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
 from heaplab.catalog.publication_spec import NumberedPart, Publication
 from heaplab.catalog.spec import Expectation, Experiment
 from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
@@ -43,10 +42,8 @@ def paper(name: str) -> Publication:
 
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
-    one = experiment(FASTER, SLOWER, ABSENT)
-    records = synthetic.campaign(["glibc", "jemalloc"], [one], faults=False)
-    folder = tmp_path_factory.mktemp("reproduced")
-    return Analysis(store.load(synthetic.write(records, folder / "results.jsonl")))
+    records = synthetic.campaign(["glibc", "jemalloc"], [experiment(FASTER, SLOWER, ABSENT)])
+    return synthetic.analysis_of(records, tmp_path_factory.mktemp("reproduced"))
 
 
 def page(known: list[Reproduced], *expectations: Expectation) -> str:

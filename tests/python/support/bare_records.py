@@ -1,7 +1,10 @@
 """Records of what a test is about: every other field is zero or empty."""
 
-from heaplab.campaign.plan import Block, Candidate
-from heaplab.records import Arm, Process, Run, Status
+from collections.abc import Iterable
+
+from heaplab.campaign.plan import Cell
+from heaplab.catalog import spec
+from heaplab.records import Arm, Campaign, Process, Run, Status
 
 
 def bare_arm(name: str, **more: object) -> Arm:
@@ -15,19 +18,18 @@ def bare_process(wall: float = 1.0, **more: object) -> Process:
     return Process.model_validate({"wall_time": wall} | dict.fromkeys((*counts, *amounts), 0) | more)
 
 
-def bare_run(
-    block: Block, candidate: Candidate, order: int, attempt: int, status: Status, process: Process
-) -> Run:
-    return Run(
-        experiment=candidate.cell.experiment.id,
-        cell=dict(candidate.cell.swept),
-        allocator=candidate.allocator,
-        block=block.number,
-        order=order,
-        seed=block.seed,
-        attempt=attempt,
-        status=status,
-        environment_bytes=0,
-        foreign_cpu=0,
-        process=process,
-    )
+def bare_run(cell: Cell, allocator: str, status: Status = Status.OK, **more: object) -> Run:
+    counts = ("block", "order", "seed", "attempt", "environment_bytes", "foreign_cpu")
+    where = {"experiment": cell.experiment.id, "cell": dict(cell.swept), "allocator": allocator}
+    return Run.model_validate(where | {"status": status} | dict.fromkeys(counts, 0) | more)
+
+
+def bare_campaign(
+    experiments: Iterable[spec.Experiment], workloads: dict[str, spec.Workload], **more: object
+) -> Campaign:
+    described = {
+        "experiments": [one.model_dump(mode="json") for one in experiments],
+        "workloads": {name: work.model_dump(mode="json") for name, work in workloads.items()},
+    }
+    nothing = {"id": "0", "started": "", "heaplab": "", "command": [], "scale": "quick", "seed": 1}
+    return Campaign.model_validate(nothing | described | more)

@@ -30,9 +30,7 @@ def records(
         time, memory = synthetic.truth(name, cell)
         return time * (slower if name == "mimalloc" else 1.0), memory
 
-    made = synthetic.campaign(
-        NAMES, [EXPERIMENT], blocks=blocks, noise=noise, seed=day, effect=effect, faults=False
-    )
+    made = synthetic.campaign(NAMES, [EXPERIMENT], blocks=blocks, noise=noise, seed=day, effect=effect)
     return [changed(record, day, version, kernel, baseline) for record in made]
 
 

@@ -4,11 +4,13 @@ Shape and figures are of the size a real two-core machine gives: a few experimen
 blocks with a drift from block to block, some failures, and the baseline a second time.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
+from heaplab.analysis import Analysis
+from heaplab.campaign import store
 from heaplab.catalog import spec
 from heaplab.records import (
     CONTROL_SUFFIX,
@@ -43,7 +45,7 @@ CARD = spec.Card(
     defaults="table 1 of the paper",
     flaws="the original counted shared lifetimes wrongly; heaplab does not",
 )
-SECONDS = {"lower": "s", "higher": "1/s"}
+UNPUBLISHED = dict.fromkeys(("publication", "figure", "claim"), "")
 
 
 def workload(name: str, kind: str = "synthetic", main: str = "allocation_time") -> spec.Workload:
@@ -129,9 +131,7 @@ def experiments() -> list[spec.Experiment]:
             {},
             [plot(kind="bars", y="wall_time")],
             title="sqlite3 on a generated database",
-            publication="",
-            figure="",
-            claim="",
+            **UNPUBLISHED,
             metrics=["wall_time", "cpu_time", "peak_memory"],
         ),
         experiment(
@@ -140,9 +140,7 @@ def experiments() -> list[spec.Experiment]:
             {},
             [plot(kind="bars", y="wall_time"), plot(kind="series", series="process")],
             title="xsltproc on a large document",
-            publication="",
-            figure="",
-            claim="",
+            **UNPUBLISHED,
             metrics=["wall_time", "peak_memory"],
         ),
     ]
@@ -157,6 +155,7 @@ WORKLOADS = {
 }
 
 Effect = Callable[[str, dict], tuple[float, float]]
+Effects = Mapping[str, tuple[float, float]]  # by allocator, in every cell; without an entry the baseline's
 
 
 def truth(allocator: str, cell: dict) -> tuple[float, float]:
@@ -177,10 +176,12 @@ def campaign(
     noise: float = 0.01,
     drift: float = 0.02,
     seed: int = 1,
-    effect: Effect = truth,
-    faults: bool = True,
+    effect: Effect | Effects = truth,
+    faults: bool = False,
 ) -> list[AnyRecord]:
     """All records of a campaign, in order."""
+    if isinstance(effect, Mapping):
+        effect = effect_of(effect)
     names, which = list(allocators), list(experiments() if which is None else which)
     generator = np.random.default_rng(seed)
     records: list[AnyRecord] = [
@@ -221,6 +222,35 @@ def campaign(
                         run(one, cell, name, block, len(records), machine, noise, generator, effect)
                     )
     return [*(plant_faults(records) if faults else records), End(reason="precise")]
+
+
+def effect_of(effects: Effects) -> Effect:
+    return lambda name, _: effects.get(name.removesuffix(CONTROL_SUFFIX), (1.0, 1.0))
+
+
+def of_runs(records: Iterable[AnyRecord], change: Callable[[Run], Run]) -> list[AnyRecord]:
+    """The same campaign with each of its runs changed."""
+    return [change(record) if isinstance(record, Run) else record for record in records]
+
+
+def with_runs(records: Iterable[AnyRecord], which: Callable[[Run], bool], **update) -> list[AnyRecord]:
+    """The same campaign with other fields in some of its runs."""
+    return of_runs(records, lambda run: run.model_copy(update=update) if which(run) else run)
+
+
+def only(records: Iterable[AnyRecord], which: Callable[[Run], object]) -> list[AnyRecord]:
+    """The same campaign without its other runs."""
+    return [record for record in records if not isinstance(record, Run) or which(record)]
+
+
+def with_process(run: Run, **update) -> Run:
+    return run.model_copy(update={"process": run.process.model_copy(update=update)})
+
+
+def with_metrics(run: Run, metrics: Mapping[str, Metric]) -> Run:
+    """The run with further metrics, or other ones, in its sample."""
+    sample = run.sample.model_copy(update={"metrics": run.sample.metrics | metrics})
+    return run.model_copy(update={"sample": sample})
 
 
 def as_own(records: list[AnyRecord], **changes) -> list[AnyRecord]:
@@ -308,34 +338,31 @@ def latency_metrics(seconds) -> dict[str, Metric]:
     }
 
 
+def no_figure(status: Status, reason: str) -> dict[str, object]:
+    """What a run that did not end well has in place of its figures."""
+    return {"status": status, "reason": reason, "sample": None, "process": None}
+
+
 def plant_faults(records: list[AnyRecord]) -> list[AnyRecord]:
     """A crash, a time-out, a void run repeated well, and one wild value."""
-    runs = [i for i, record in enumerate(records) if isinstance(record, Run)]
+    runs = {}  # the first place of each
+    for i, record in enumerate(records):
+        if isinstance(record, Run):
+            runs.setdefault((record.allocator, record.experiment, record.block), i)
 
     def pick(allocator: str, experiment_id: str, block: int) -> int | None:
-        return next(
-            (
-                i
-                for i in runs
-                if (records[i].allocator, records[i].experiment, records[i].block)
-                == (allocator, experiment_id, block)
-            ),
-            None,
-        )
+        return runs.get((allocator, experiment_id, block))
 
     def spoil(index: int | None, status: Status, reason: str) -> None:
         if index is not None:
-            change = {"status": status, "reason": reason, "sample": None, "process": None}
-            records[index] = records[index].model_copy(update=change)
+            records[index] = records[index].model_copy(update=no_figure(status, reason))
 
     for block in range(10):
         spoil(pick("tbbmalloc", "programs/xslt", block), Status.FAILED, "ended by signal 11 (SIGSEGV)")
     spoil(pick("tcmalloc", "acdc-ismm13/fig07", 3), Status.TIMEOUT, "not done after 120 s")
     wild = pick("jemalloc", "acdc-ismm13/fig07", 4)
     if wild is not None:
-        metrics = records[wild].sample.metrics | {"allocation_time": Metric(value=9.0, unit="s")}
-        changed = records[wild].sample.model_copy(update={"metrics": metrics})
-        records[wild] = records[wild].model_copy(update={"sample": changed})
+        records[wild] = with_metrics(records[wild], {"allocation_time": Metric(value=9.0, unit="s")})
     loaded = pick("mimalloc", "programs/sqlite", 2)
     if loaded is not None:
         again = records[loaded].model_copy(
@@ -351,3 +378,8 @@ def write(records: Iterable[AnyRecord], path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(record.model_dump_json(by_alias=True) + "\n" for record in records))
     return path
+
+
+def analysis_of(records: Iterable[AnyRecord], folder: Path) -> Analysis:
+    """Of these records, written to the folder."""
+    return Analysis(store.load(write(records, folder / store.FILE_NAME)))
