@@ -8,9 +8,9 @@ they are used. What is left to find here is every other way to an atomic operati
 library always name their order.
 """
 
-import argparse
 import re
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
 from check_layers import cpp_sources
@@ -38,10 +38,9 @@ def check(root: Path, source: Path) -> list[str]:
     ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main() -> int | str:
+    """Return what sys.exit takes: a status, or the faults, which it prints and ends with status 1."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     here = Path(__file__).parent.parent
     parser.add_argument("root", nargs="?", type=Path, default=here, help="of the sources")
     root = parser.parse_args().root.resolve()
@@ -49,9 +48,7 @@ def main() -> int:
         print(f"{root / DOOR}: no such file", file=sys.stderr)
         return 2
     faults = [fault for source in cpp_sources(root) for fault in check(root, source)]
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    return 1 if faults else 0
+    return "\n".join(faults) or 0
 
 
 if __name__ == "__main__":

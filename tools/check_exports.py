@@ -8,9 +8,9 @@ Exit status 0: so it is, 1: not, 2: wrong usage.
 Example: tools/check_exports.py build/release/lib/libheaplab_bump.so
 """
 
-import argparse
 import subprocess
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
 CONTRACT = Path(__file__).parent.parent / "src" / "shim" / "exports.txt"
@@ -49,10 +49,9 @@ def faults(library: str, expected: set[str]) -> list[str]:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main() -> int | str:
+    """Return what sys.exit takes: a status, or the faults, which it prints and ends with status 1."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--contract", type=Path, default=CONTRACT, metavar="FILE", help="names to export")
     parser.add_argument("library")
     parser.add_argument("extra", nargs="*", metavar="NAME", help="that it exports as well")
@@ -60,9 +59,7 @@ def main() -> int:
     if not Path(given.library).is_file():
         parser.error(f"{given.library}: no such file")
     found = faults(given.library, names_in(given.contract) | set(given.extra))
-    for fault in found:
-        print(f"{given.library} {fault}", file=sys.stderr)
-    return 1 if found else 0
+    return "\n".join(f"{given.library} {fault}" for fault in found) or 0
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
 Exit status 0: none found, 1: some found, 2: LAYERS.md unusable. Example: tools/check_layers.py
 """
 
-import argparse
 import re
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,10 +104,9 @@ def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
     return faults
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main() -> int | str:
+    """Return what sys.exit takes: a status, or the faults, which it prints and ends with status 1."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     here = Path(__file__).parent.parent
     parser.add_argument("root", nargs="?", type=Path, default=here, help="of the sources")
     root = parser.parse_args().root.resolve()
@@ -117,9 +116,7 @@ def main() -> int:
         return 2
     rules = read_table(layers)
     faults = check_order(layers.name, rules) + check_cpp(root, rules)
-    for fault in faults:
-        print(fault, file=sys.stderr)
-    return 1 if faults else 0
+    return "\n".join(faults) or 0
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ commit-msg of git gives it. Exit status 0: all are well, 1: some are not, 2: no 
 Example: tools/check_subjects.py
 """
 
-import argparse
 import re
 import subprocess
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 
 LONGEST = 72
@@ -39,17 +39,14 @@ def subjects_of_branch() -> list[str]:
     sys.exit(2)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def main() -> int | str:
+    """Return what sys.exit takes: a status, or the faults, which it prints and ends with status 1."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, help="a commit message")
     file = parser.parse_args().file
     subjects = [file.read_text().partition("\n")[0]] if file else subjects_of_branch()
     faults = [(subject, fault) for subject in subjects if (fault := fault_of(subject))]
-    for subject, fault in faults:
-        print(f"{subject}: {fault}", file=sys.stderr)
-    return 1 if faults else 0
+    return "\n".join(f"{subject}: {fault}" for subject, fault in faults) or 0
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ program may take: 0.2 s by a simple model of its cost, and 256 MiB.
 Example: tools/sentinel.py losses out/sentinel --metric peak_memory
 """
 
-import argparse
 import itertools
 import random
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -125,9 +125,8 @@ def parameters(one: Program) -> dict[str, str | int]:
 def name(one: Program) -> str:
     passed = {0: "own", 10: "tenth-passed", 100: "passed"}[one.passed_on]
     rest = "-rests" if one.rest else ""
-    return (
-        f"{one.sizes}-{one.distribution}-{one.alive}-{one.death}-{one.threads}t-{passed}-{one.contents}{rest}"
-    )
+    use = f"{one.sizes}-{one.distribution}-{one.alive}-{one.death}-{one.threads}t"
+    return f"{use}-{passed}-{one.contents}{rest}"
 
 
 # --- the catalog ---
@@ -214,9 +213,7 @@ def losses(results: Path, metric: str, before: str, most: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("write", help="write the experiments into the catalog")
     table = commands.add_parser("losses", help="print where the first allocator of results loses most")

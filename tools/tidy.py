@@ -8,11 +8,11 @@ clang-tidy looks at a source once for each command that compiles it. A malloc li
 for a dozen variants of one struct of settings: one command a source is kept, and of a library both halves.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,9 +39,7 @@ def check(database: Path, source: str) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="[default: every source]")
     wanted = {str(path.resolve()) for path in parser.parse_args().files}
     if not COMMANDS.is_file():
