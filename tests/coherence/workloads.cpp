@@ -208,21 +208,9 @@ private:
   std::vector<void*> blocks_;
 };
 
-template <class Session>
+template <class Session, std::size_t... Arguments>
 std::unique_ptr<session> start(program& of, unsigned threads) {
-  return std::make_unique<Session>(of, threads);
-}
-
-std::unique_ptr<session> start_shbench(program& of, unsigned threads) {
-  return std::make_unique<random_replacement>(of, threads, 8);
-}
-
-std::unique_ptr<session> start_random_sizes(program& of, unsigned threads) {
-  return std::make_unique<random_replacement>(of, threads, 1000);
-}
-
-std::unique_ptr<session> start_threadtest(program& of, unsigned threads) {
-  return std::make_unique<fill_and_empty>(of, threads, 64, 600);
+  return std::make_unique<Session>(of, threads, Arguments...);
 }
 
 std::unique_ptr<session> start_span_pool(program& of, unsigned threads) {
@@ -231,9 +219,11 @@ std::unique_ptr<session> start_span_pool(program& of, unsigned threads) {
 }
 
 constexpr workload all_workloads[] = {
-    {"threadtest", "600 blocks of 64 B, allocated and then freed", true, 1200, 1200, start_threadtest},
-    {"shbench", "random replacement of 200 blocks of 1 to 8 B", true, 800, 800, start_shbench},
-    {"random-sizes", "random replacement of 200 blocks of 1 to 1000 B", true, 800, 800, start_random_sizes},
+    {"threadtest", "600 blocks of 64 B, allocated and then freed", true, 1200, 1200,
+     start<fill_and_empty, 64, 600>},
+    {"shbench", "random replacement of 200 blocks of 1 to 8 B", true, 800, 800, start<random_replacement, 8>},
+    {"random-sizes", "random replacement of 200 blocks of 1 to 1000 B", true, 800, 800,
+     start<random_replacement, 1000>},
     {"span-pool", "blocks of 8 KiB for eight spans, allocated and then freed", true, 512, 512,
      start_span_pool},
     {"growth", "every second thread never frees its blocks of 64 B", true, 600, 600, start<growth>},

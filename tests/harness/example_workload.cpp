@@ -9,7 +9,7 @@ using namespace heaplab;
 
 enum class touch { nothing, first, all };
 
-class example final : public harness::workload, probes::team_task {
+class example final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"example_workload", "pairs of malloc and free, in each of some threads",
@@ -37,9 +37,8 @@ public:
   }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     memory_ = &measured.add_series("memory", "B");
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("pairs", static_cast<double>(threads_ * pairs_), "1");
     measured.verify(honest_, "honesty");
   }
@@ -57,7 +56,6 @@ private:
       memory_->add(measured_->elapsed(), static_cast<double>(measured_->read_memory().anonymous));
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t pairs_ = 1000;
   std::uint64_t size_ = 64;
   std::uint64_t slack_ = 0;
@@ -66,13 +64,11 @@ private:
   double pause_ = 0;
   bool honest_ = true;
   std::string note_;
-  harness::measurement* measured_ = nullptr;
   harness::series* memory_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  example work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<example>(argc, argv);
 }

@@ -1,20 +1,21 @@
 // What every workload does on the command line, seen from outside on the example workload.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "support/command.h"
+#include "support/scratch_folder.h"
 
 namespace heaplab::harness {
 namespace {
 
 using testing::outcome;
 using testing::run_command;
+using testing::scratch_folder;
+using testing::text_of;
 
 outcome run(const std::string& arguments) {
   return run_command(std::string(EXAMPLE_WORKLOAD) + " " + arguments);
@@ -137,29 +138,23 @@ TEST(program, refuses_what_the_machine_has_no_memory_for) {
 }
 
 TEST(program, writes_to_files_and_descriptors) {
-  const std::string path = ::testing::TempDir() + "heaplab-program-test-" + std::to_string(::getpid());
+  const scratch_folder folder;
+  const std::string path = folder / "result.json";
   const outcome to_file = run("--json " + path);
   EXPECT_EQ(to_file.status, 0);
   EXPECT_TRUE(to_file.output.find("wall_time") != std::string::npos) << "the summary for people";
-  std::ostringstream first;
-  first << std::ifstream(path).rdbuf();
-  EXPECT_TRUE(first.str().starts_with(R"({"schema":1,)"));
+  EXPECT_TRUE(text_of(path).starts_with(R"({"schema":1,)"));
   EXPECT_EQ(run("--json fd:5 5>" + path).status, 0);
-  std::ostringstream second;
-  second << std::ifstream(path).rdbuf();
-  EXPECT_TRUE(second.str().starts_with(R"({"schema":1,)"));
-  std::filesystem::remove(path);
+  EXPECT_TRUE(text_of(path).starts_with(R"({"schema":1,)"));
 }
 
 TEST(program, writes_to_a_new_file_in_the_current_folder) {
-  const std::filesystem::path folder = ::testing::TempDir() + "heaplab-here-" + std::to_string(::getpid());
-  std::filesystem::create_directory(folder);
+  const scratch_folder folder;
   const outcome done =
-      run_command("cd " + folder.string() + " && " + EXAMPLE_WORKLOAD + " --json no --json x.json 2>&1");
+      run_command("cd " + folder.path.string() + " && " + EXAMPLE_WORKLOAD + " --json no --json x.json 2>&1");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_TRUE(std::filesystem::exists(folder / "x.json"));
   EXPECT_FALSE(std::filesystem::exists(folder / "no")) << "the last of repeated options counts";
-  std::filesystem::remove_all(folder);
 }
 
 TEST(program, offers_latencies) {
@@ -204,62 +199,49 @@ TEST(program, fails_with_its_self_check) {
 }
 
 TEST(program, keeps_an_earlier_result_until_there_is_a_new_one) {
-  const std::string path = ::testing::TempDir() + "heaplab-earlier-" + std::to_string(::getpid());
+  const scratch_folder folder;
+  const std::string path = folder / "result.json";
   const std::string earlier(10'000, 'x');
   std::ofstream(path) << earlier;
   EXPECT_EQ(run("--no-honest --json " + path + " 2>&1").status, 1);
   EXPECT_EQ(std::filesystem::file_size(path), earlier.size());
   EXPECT_EQ(run("--json " + path).status, 0);
-  std::ostringstream now;
-  now << std::ifstream(path).rdbuf();
-  EXPECT_TRUE(now.str().starts_with(R"({"schema":1,)"));
-  EXPECT_EQ(now.str().find("xxx"), std::string::npos);
-  std::filesystem::remove(path);
+  EXPECT_TRUE(text_of(path).starts_with(R"({"schema":1,)"));
+  EXPECT_EQ(text_of(path).find("xxx"), std::string::npos);
 }
 
 // A file may not grow beyond one block here: the write fails in the middle, as on a full disk.
 TEST(program, keeps_an_earlier_result_on_a_full_disk) {
-  const std::filesystem::path folder =
-      ::testing::TempDir() + "heaplab-full-disk-" + std::to_string(::getpid());
-  std::filesystem::create_directory(folder);
+  const scratch_folder folder;
   const std::string path = folder / "result.json", earlier(2'000, 'x');
   std::ofstream(path) << earlier;
   std::filesystem::create_symlink("result.json", folder / "link");
   const std::string limited = "trap '' XFSZ; ulimit -f 1; " + std::string(EXAMPLE_WORKLOAD) + " --note " +
                               std::string(2'000, 'n') + " --json ";
-  for (const std::string& target : {path, std::string(folder / "link"), std::string(folder / "new")}) {
+  for (const std::string& target : {path, folder / "link", folder / "new"}) {
     const outcome failed = run_command(limited + target + " 2>&1");
     EXPECT_EQ(failed.status, 1);
     EXPECT_EQ(failed.output,
               "example_workload: --json: writing to '" + target + "' failed: File too large\n");
   }
-  std::ostringstream now;
-  now << std::ifstream(path).rdbuf();
-  EXPECT_EQ(now.str(), earlier);
-  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(text_of(path), earlier);
+  const auto files = std::filesystem::directory_iterator(folder.path);
   EXPECT_EQ(std::distance(begin(files), end(files)), 2) << "the result and the link to it";
-  std::filesystem::remove_all(folder);
 }
 
 TEST(program, replaces_what_a_link_points_to_and_keeps_its_mode) {
-  const std::filesystem::path folder = ::testing::TempDir() + "heaplab-link-" + std::to_string(::getpid());
-  std::filesystem::create_directory(folder);
+  const scratch_folder folder;
   std::ofstream(folder / "result.json") << "earlier";
   std::filesystem::permissions(folder / "result.json", std::filesystem::perms{0640});
   std::filesystem::create_symlink("result.json", folder / "link");
-  EXPECT_EQ(
-      run_command("umask 077; " + std::string(EXAMPLE_WORKLOAD) + " --json " + std::string(folder / "link"))
-          .status,
-      0);
+  EXPECT_EQ(run_command("umask 077; " + std::string(EXAMPLE_WORKLOAD) + " --json " + folder / "link").status,
+            0);
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
   EXPECT_GT(std::filesystem::file_size(folder / "result.json"), 100U);
   EXPECT_EQ(std::filesystem::status(folder / "result.json").permissions(), std::filesystem::perms{0640});
-  EXPECT_EQ(
-      run_command("umask 027; " + std::string(EXAMPLE_WORKLOAD) + " --json " + std::string(folder / "new"))
-          .status,
-      0);
+  EXPECT_EQ(run_command("umask 027; " + std::string(EXAMPLE_WORKLOAD) + " --json " + folder / "new").status,
+            0);
   EXPECT_EQ(std::filesystem::status(folder / "new").permissions(), std::filesystem::perms{0640});
-  std::filesystem::remove_all(folder);
 }
 
 TEST(program, reports_a_full_disk) {
@@ -277,7 +259,8 @@ TEST(program, reports_a_closed_pipe) {
 }
 
 TEST(program, leaves_no_half_line_when_interrupted) {
-  const std::string path = ::testing::TempDir() + "heaplab-interrupted-" + std::to_string(::getpid());
+  const scratch_folder folder;
+  const std::string path = folder / "result.json";
   const outcome stopped =
       run_command(std::string("timeout -s INT 0.2 ") + EXAMPLE_WORKLOAD + " --pairs 1G --json " + path);
   EXPECT_EQ(stopped.status, 124);

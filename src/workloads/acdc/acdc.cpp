@@ -1,6 +1,5 @@
 // ACDC: a mutator that allocates, shares, accesses and deallocates in configurable patterns (Aigner and
 // Kirsch, ISMM 2013). The card catalog/workloads/acdc.toml lists the differences from the paper's program.
-#include <optional>
 
 #include "workloads/acdc/configuration.h"
 #include "workloads/acdc/false_sharing.h"
@@ -12,7 +11,7 @@ namespace {
 
 using namespace heaplab;
 
-class acdc_workload final : public harness::workload, probes::team_task {
+class acdc_workload final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"acdc", "objects by size, lifetime and sharing: ACDC of Aigner and Kirsch",
@@ -40,11 +39,11 @@ public:
     acdc::accounts books(settings_.accounts, settings_.ticks);
     acdc::round_table table(settings_);
     acdc::common_ground common{settings_, states, pool, drift_barrier, memory, books};
-    measured_ = &measured;
     expected_ = &expected;
     common_ = &common;
     table_ = &table;
-    measured.run_team(threads, *this);
+    threads_ = threads;
+    run_team(measured);
     memory.report(settings_.threads);
     verify();
     if (measured.failed_check() == nullptr) books.write(states);
@@ -167,7 +166,6 @@ private:
   }
 
   acdc::configuration settings_;
-  harness::measurement* measured_ = nullptr;
   const acdc::estimate* expected_ = nullptr;
   acdc::common_ground* common_ = nullptr;
   acdc::round_table* table_ = nullptr;
@@ -176,6 +174,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  acdc_workload work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<acdc_workload>(argc, argv);
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "workloads/acdc/configuration.h"
 
 namespace heaplab::acdc {

@@ -8,7 +8,6 @@
 #include "workloads/blowup/live_total.h"
 #include "workloads/blowup/shrinking_pool.h"
 #include "workloads/harness/harness.h"
-#include "workloads/harness/short_threads.h"
 
 namespace {
 
@@ -16,8 +15,10 @@ using namespace heaplab;
 
 enum class pattern { generations, phases, pool, remote, shift, spread, survivor };
 
-class blowup final : public harness::workload, probes::team_task {
+class blowup final : public harness::team_workload {
 public:
+  blowup() { threads_ = 2; }
+
   harness::description describe() const override {
     return {"blowup", "patterns that make heaps hold more memory than was ever live",
             "blowup --pattern survivor --live-bytes 16MiB"};
@@ -64,7 +65,6 @@ public:
   harness::size_mix sizes() const override { return sizes_; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     if (pattern_ == pattern::pool) pool_.emplace(measured, total_, threads_, sizes_, live_, rounds_);
     const std::uint64_t most = live_of_each() / sizes_.least;
     filled_ = harness::thread_arrays<harness::block>(threads_, pool_ ? 0
@@ -74,9 +74,7 @@ public:
     counters_ = harness::thread_arrays<progress>(threads_, 1);
     probes::barrier meeting(static_cast<unsigned>(threads_));
     meeting_ = &meeting;
-    measured.run_team(static_cast<unsigned>(threads_), *this);
-    for (unsigned thread = 0; thread < threads_; ++thread)
-      measured.verify(!counters_[thread].front().refused, "every thread could be started");
+    run_team(measured);
     score(measured);
     release_rest();
   }
@@ -87,7 +85,6 @@ private:
     std::size_t survivors = 0;  // the first of the filled, which stay for good
     std::uint64_t live = 0;
     std::int64_t untold = 0;  // by how much `live` has changed since total_ was told
-    bool refused = false;
   };
 
   // All threads are there, so that their stacks do not count.
@@ -115,43 +112,31 @@ private:
 
   // --- generations ---
 
-  struct generation {
-    blowup* work;
-    unsigned parent;
-    harness::random_stream random;
-  };
-
   // This thread frees half of all objects, chosen at random, and never allocates. In each round a new thread
   // allocates objects in their place.
   void run_generations(unsigned thread) {
-    generation next{this, thread, harness::random_stream(measured_->seed(), thread)};
-    try {
-      for (std::uint64_t round = 0; round < rounds_; ++round) {
-        pthread_join(harness::start_thread(live_one_generation, &next), nullptr);
-        const double percent = round + 1 < rounds_ ? 50 : 100;
-        measured_->with_heap(thread, [&](auto& heap) { evict(heap, thread, percent, next.random); });
-      }
-    } catch (const harness::run_error&) {
-      counters_[thread].front().refused = true;
+    harness::random_stream random(measured_->seed(), thread);
+    const auto next = [&] { live_one_generation(thread, random); };
+    for (std::uint64_t round = 0; round < rounds_ && run_in_thread(next); ++round) {
+      const double percent = round + 1 < rounds_ ? 50 : 100;
+      measured_->with_heap(thread, [&](auto& heap) { evict(heap, thread, percent, random); });
     }
   }
 
-  static void* live_one_generation(void* argument) {
-    generation& own = *static_cast<generation*>(argument);
-    own.work->measured_->with_heap(own.parent, [&](auto& heap) {
-      progress& of = own.work->counters_[own.parent].front();
-      const std::span<harness::block> all = own.work->filled_[own.parent];
+  void live_one_generation(unsigned parent, harness::random_stream& random) {
+    measured_->with_heap(parent, [&](auto& heap) {
+      progress& of = counters_[parent].front();
+      const std::span<harness::block> all = filled_[parent];
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].start != nullptr) continue;
-        const std::uint64_t bytes = own.work->sizes_.logarithmic(own.random);
-        if (of.live + bytes > own.work->live_of_each()) break;
+        const std::uint64_t bytes = sizes_.logarithmic(random);
+        if (of.live + bytes > live_of_each()) break;
         all[i] = harness::allocate_stamped(heap, bytes, harness::stamp_of(i));
         fill_pages(all[i], harness::stamp_of(i));
-        own.work->count(of, static_cast<std::int64_t>(bytes));
+        count(of, static_cast<std::int64_t>(bytes));
       }
-      own.work->tell(of);
+      tell(of);
     });
-    return nullptr;
   }
 
   template <class Heap>
@@ -160,31 +145,16 @@ private:
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].start == nullptr || !random.chance(percent)) continue;
       count(counters_[thread].front(), -static_cast<std::int64_t>(all[i].bytes));
-      harness::release_stamped(heap, all[i], harness::stamp_of(i));
-      all[i] = {};
+      harness::release_stamped(heap, std::exchange(all[i], {}), harness::stamp_of(i));
     }
   }
 
   // --- pool ---
 
-  struct member {
-    shrinking_pool* pool;
-    unsigned thread;
-  };
-
   // The threads of the team exist for the whole run; each waits for one of the pool, which ends earlier.
   void run_in_pool(unsigned thread) {
-    member own{&*pool_, thread};
-    const auto live = [](void* argument) -> void* {
-      const member& caller = *static_cast<member*>(argument);
-      caller.pool->live(caller.thread);
-      return nullptr;
-    };
-    try {
-      pthread_join(harness::start_thread(live, &own), nullptr);
-    } catch (const harness::run_error&) {
-      counters_[thread].front().refused = true;
-    }
+    const auto live = [&] { pool_->live(thread); };
+    run_in_thread(live);
   }
 
   // --- phases and spread ---
@@ -316,7 +286,6 @@ private:
   }
 
   pattern pattern_ = pattern::survivor;
-  std::uint64_t threads_ = 2;
   std::uint64_t live_ = std::uint64_t{64} << 20;
   std::uint64_t rounds_ = 60;
   harness::size_mix sizes_{64, 8192};
@@ -328,12 +297,10 @@ private:
   std::uint64_t before_ = 0;
   std::optional<shrinking_pool> pool_;
   probes::barrier* meeting_ = nullptr;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  blowup work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<blowup>(argc, argv);
 }

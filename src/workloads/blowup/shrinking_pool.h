@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/atomic.h"
 #include "workloads/blowup/live_total.h"
@@ -64,8 +65,7 @@ private:
   template <class Heap>
   void release(Heap& heap, place& slot) {
     live_.add(-static_cast<std::int64_t>(slot.object.bytes));
-    harness::release_stamped(heap, slot.object, stamp_of(slot));
-    slot.object = {};
+    harness::release_stamped(heap, std::exchange(slot.object, {}), stamp_of(slot));
   }
 
   static std::uint64_t mean_of(const harness::size_mix& sizes, std::uint64_t seed) {

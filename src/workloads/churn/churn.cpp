@@ -9,7 +9,7 @@ using namespace heaplab;
 
 enum class spot_choice { random, in_turn };
 
-class churn final : public harness::workload, probes::team_task {
+class churn final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"churn", "objects of drawn sizes that replace each other in a few spots of each thread",
@@ -36,10 +36,9 @@ public:
   harness::size_mix sizes() const override { return sizes_.bounds(); }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     spots_of_ = harness::thread_arrays<harness::block>(threads_, spots_);
     sizes_of_ = harness::thread_arrays<std::uint32_t>(threads_, harness::size_cycle::length);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("pairs", static_cast<double>(threads_ * objects_), "1");
     harness::plain_heap heap;
     for (unsigned thread = 0; thread < threads_; ++thread)
@@ -91,7 +90,6 @@ private:
     held = {};
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t spots_ = 16;
   std::uint64_t objects_ = 100'000;
   harness::stepped_sizes sizes_;
@@ -100,12 +98,10 @@ private:
   harness::touching touching_;
   harness::thread_arrays<harness::block> spots_of_;
   harness::thread_arrays<std::uint32_t> sizes_of_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  churn work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<churn>(argc, argv);
 }

@@ -6,13 +6,12 @@
 #include "base/atomic.h"
 #include "base/cache_line.h"
 #include "workloads/harness/harness.h"
-#include "workloads/harness/short_threads.h"
 
 namespace {
 
 using namespace heaplab;
 
-class exchange final : public harness::workload, probes::team_task {
+class exchange final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"exchange",
@@ -46,12 +45,10 @@ public:
   harness::size_mix sizes() const override { return sizes_.bounds(); }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     holders_ = harness::thread_arrays<holder>(1, holders());
     shared_ = harness::thread_arrays<shared_place>(1, shared_places_);
     own_ = harness::thread_arrays<std::uint32_t>(threads_, objects_);
     sizes_of_ = harness::thread_arrays<std::uint32_t>(threads_, harness::size_cycle::length);
-    refused_ = harness::thread_arrays<bool>(threads_, 1);
     of_others_ = harness::thread_arrays<std::uint64_t>(threads_, 1);
     std::uint32_t next = 0;
     for (unsigned thread = 0; thread < threads_; ++thread)
@@ -59,13 +56,8 @@ public:
     // relaxed: the threads start later.
     for (shared_place& place : shared_[0]) place.number.store(next++, std::memory_order_relaxed);
 
-    measured.run_team(static_cast<unsigned>(threads_), *this);
-    double of_others = 0;
-    for (unsigned thread = 0; thread < threads_; ++thread) {
-      measured.verify(!refused_[thread].front(), "every thread could be started");
-      of_others += static_cast<double>(of_others_[thread].front());
-    }
-    measured.add_metric("freed_by_others", of_others, "1");
+    run_team(measured);
+    measured.add_metric("freed_by_others", of_others_.total(), "1");
     measured.add_metric("pairs", static_cast<double>(threads_ * lives_ * replacements_), "1");
     harness::plain_heap heap;
     for (std::uint32_t number = 0; number < next; ++number) release(heap, number, 0);
@@ -99,11 +91,7 @@ private:
   void run(unsigned thread) override {
     life own{thread, thread, harness::random_stream(measured_->seed() + 1, thread),
              harness::size_cycle(sizes_of_[thread])};
-    try {
-      harness::run_lives(lives_, [&] { live(own), own.number += threads_; });
-    } catch (const harness::run_error&) {
-      refused_[thread].front() = true;
-    }
+    run_lives(lives_, [&] { live(own), own.number += threads_; });
     of_others_[thread].front() = own.of_others;
   }
 
@@ -153,7 +141,6 @@ private:
     return held.allocated_by != by;
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 1000;
   std::uint64_t replacements_ = 1'000'000;
   harness::stepped_sizes sizes_{{8, 16 << 10}, 8, harness::size_distribution::falling};
@@ -167,14 +154,11 @@ private:
   harness::thread_arrays<shared_place> shared_;
   harness::thread_arrays<std::uint32_t> own_;
   harness::thread_arrays<std::uint32_t> sizes_of_;
-  harness::thread_arrays<bool> refused_;
   harness::thread_arrays<std::uint64_t> of_others_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  exchange work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<exchange>(argc, argv);
 }

@@ -16,6 +16,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  active_false work;
-  return heaplab::harness::run_program(work, argc, argv);
+  return heaplab::harness::run_program<active_false>(argc, argv);
 }

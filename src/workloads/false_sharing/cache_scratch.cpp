@@ -27,6 +27,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  cache_scratch work;
-  return heaplab::harness::run_program(work, argc, argv);
+  return heaplab::harness::run_program<cache_scratch>(argc, argv);
 }

@@ -16,6 +16,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  cache_thrash work;
-  return heaplab::harness::run_program(work, argc, argv);
+  return heaplab::harness::run_program<cache_thrash>(argc, argv);
 }

@@ -10,7 +10,7 @@
 
 namespace heaplab {
 
-class false_sharing : public harness::workload, probes::team_task {
+class false_sharing : public harness::team_workload {
 public:
   void declare(harness::option_table& options) override {
     harness::declare_threads(options, threads_);
@@ -30,13 +30,12 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     handed_ = harness::thread_arrays<harness::block>(threads_, 1);
     harness::plain_heap heap;
     guard_blocks_.allocate(size_);
     for (unsigned thread = 0; thread < threads_ && handed() != hand_over::none; ++thread)
       handed_[thread].front() = harness::allocate_stamped(heap, size_, harness::stamp_of(thread));
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     guard_blocks_.release();
     measured.add_metric("accesses",
                         static_cast<double>(threads_ * iterations_ * repetitions_of_thread() * size_), "1");
@@ -98,13 +97,11 @@ private:
   std::uint8_t stamp_after_use() const { return harness::stamp_of(repetitions_of_thread()); }
 
   form form_;
-  std::uint64_t threads_ = 1;
   std::uint64_t iterations_ = 1000;
   std::uint64_t repetitions_;
   std::uint64_t size_;
   harness::thread_arrays<harness::block> handed_;
   harness::guard_blocks guard_blocks_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace heaplab

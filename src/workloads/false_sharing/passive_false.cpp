@@ -20,6 +20,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  passive_false work;
-  return heaplab::harness::run_program(work, argc, argv);
+  return heaplab::harness::run_program<passive_false>(argc, argv);
 }

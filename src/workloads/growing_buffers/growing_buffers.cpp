@@ -1,13 +1,15 @@
 // Buffers that grow by half with realloc until they are full, shrink to their contents, and are freed, like
 // strings, vectors and network buffers. Small objects that are allocated and freed meanwhile occupy the space
 // behind a buffer.
+#include <utility>
+
 #include "workloads/harness/harness.h"
 
 namespace {
 
 using namespace heaplab;
 
-class growing_buffers final : public harness::workload, probes::team_task {
+class growing_buffers final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"growing_buffers", "buffers grown by realloc step by step, among small objects",
@@ -31,10 +33,9 @@ public:
   harness::size_mix sizes() const override { return sizes_; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     growing_ = harness::thread_arrays<buffer>(threads_, buffers_);
     objects_ = harness::thread_arrays<harness::block>(threads_, buffers_);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("steps", static_cast<double>(threads_ * steps_), "1");
   }
 
@@ -82,24 +83,19 @@ private:
 
   template <class Heap>
   static void discard(Heap& heap, harness::block& one, std::uint8_t stamp) {
-    if (one.start == nullptr) return;
-    harness::release_stamped(heap, one, stamp);
-    one = {};
+    if (one.start != nullptr) harness::release_stamped(heap, std::exchange(one, {}), stamp);
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t steps_ = 1'000'000;
   std::uint64_t buffers_ = 256;
   harness::size_mix sizes_{16, 256 * std::uint64_t{1024}};
   double small_ = 50;
   harness::thread_arrays<buffer> growing_;
   harness::thread_arrays<harness::block> objects_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  growing_buffers work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<growing_buffers>(argc, argv);
 }

@@ -1,6 +1,5 @@
 #include "workloads/harness/measurement.h"
 
-#include <new>
 #include <string>
 #include <system_error>
 

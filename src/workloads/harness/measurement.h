@@ -48,6 +48,9 @@ probes::off_heap_pages take_pages(std::size_t bytes);
 // Throws usage_error with `what` and the amounts if the process cannot get `bytes` more.
 void require_memory(std::uint64_t bytes, const char* what);
 
+// Also where signals interrupt it.
+void sleep_for(double seconds);
+
 // While an object of this class exists, it sums up all required memory; with `only_add_up`, require_memory
 // then refuses nothing. At most one object exists at a time. For the harness itself.
 class memory_requirements {

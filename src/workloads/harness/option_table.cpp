@@ -1,7 +1,6 @@
 #include "workloads/harness/option_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstdint>
+
+#include "base/atomic.h"
 #include "workloads/harness/measurement.h"
 #include "workloads/harness/option_table.h"
+#include "workloads/harness/short_threads.h"
 
 namespace heaplab::harness {
 
@@ -32,8 +36,55 @@ public:
   virtual void run(measurement& measured) = 0;
 };
 
+// A workload whose threads start together: the clock runs while they are in run(thread).
+class team_workload : public workload, protected probes::team_task {
+protected:
+  void run_team(measurement& measured) {
+    measured_ = &measured;
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    measured.verify(!refused_.load(std::memory_order_relaxed), "every thread could be started");
+  }
+
+  // For a thread of the team: calls live() on a new thread and waits for its end. False if the system refuses
+  // the thread, which makes the run fail.
+  template <class Live>
+  bool run_in_thread(const Live& live) {
+    const auto begin = [](void* call) -> void* {
+      (*static_cast<const Live*>(call))();
+      return nullptr;
+    };
+    try {
+      pthread_join(start_thread(begin, const_cast<Live*>(&live)), nullptr);
+    } catch (const run_error&) {
+      refused_.store(true, std::memory_order_relaxed);  // read when the team has been joined
+      return false;
+    }
+    return true;
+  }
+
+  // Calls live() `lives` times, each time on a new thread, one after the other. A single life is the caller's
+  // own, so that a workload of one thread makes a single-threaded process.
+  template <class Live>
+  void run_lives(std::uint64_t lives, const Live& live) {
+    if (lives == 1) return live();
+    while (lives > 0 && run_in_thread(live)) --lives;
+  }
+
+  std::uint64_t threads_ = 1;
+  measurement* measured_ = nullptr;  // while the team is at work, and after
+
+private:
+  atomic<bool> refused_{false};
+};
+
 // main() of a workload. Returns the exit status: 0 the run ended and all self-checks held, 1 the run failed
 // or its result could not be written, 2 wrong usage. Writes the reason to standard error in one line.
 int run_program(workload& work, int argc, char** argv);
+
+template <class Workload>
+int run_program(int argc, char** argv) {
+  Workload work;
+  return run_program(work, argc, argv);
+}
 
 }  // namespace heaplab::harness

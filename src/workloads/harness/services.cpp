@@ -34,6 +34,10 @@ void sleep_until(std::uint64_t monotonic_ns) {
 
 }  // namespace
 
+void sleep_for(double seconds) {
+  sleep_until(probes::monotonic_nanoseconds() + static_cast<std::uint64_t>(seconds * 1e9));
+}
+
 void measurement::release_aged_heap() {
   if (!services_.aged) return;
   verify(aged_.has_value() && (services_.aged->occupancy == 0 || aged_->live_bytes() > 0),

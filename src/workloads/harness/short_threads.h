@@ -4,8 +4,6 @@
 
 #include <pthread.h>
 
-#include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -20,19 +18,6 @@ inline pthread_t start_thread(void* (*entry)(void*), void* argument,
   if (const int error = pthread_create(&made, attributes, entry, argument); error != 0)
     throw run_error(std::string("cannot create a thread: ") + std::strerror(error));
   return made;
-}
-
-// Calls live() `lives` times, each time on a new thread, one after the other. A single life is the caller's
-// own, so that a workload of one thread makes a single-threaded process. Throws run_error if the system
-// refuses a thread.
-template <class Live>
-void run_lives(std::uint64_t lives, Live live) {
-  if (lives == 1) return live();
-  const auto begin = [](void* call) -> void* {
-    (*static_cast<Live*>(call))();
-    return nullptr;
-  };
-  for (std::uint64_t done = 0; done < lives; ++done) pthread_join(start_thread(begin, &live), nullptr);
 }
 
 // Starts entry(argument) on a new thread that is never joined.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,6 +23,13 @@ public:
   }
 
   std::span<T> operator[](std::size_t thread) const { return arrays_[thread]; }
+
+  // The sum of the first elements.
+  double total() const {
+    return std::accumulate(arrays_.begin(), arrays_.end(), 0.0, [](double sum, std::span<T> array) {
+      return sum + static_cast<double>(array.front());
+    });
+  }
 
 private:
   std::optional<probes::off_heap_pages> pages_;

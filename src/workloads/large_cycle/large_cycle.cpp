@@ -8,7 +8,7 @@ using namespace heaplab;
 
 enum class touch { ends, pages };
 
-class large_cycle final : public harness::workload, probes::team_task {
+class large_cycle final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"large_cycle", "objects of tens of MiB, the oldest replaced each time",
@@ -33,9 +33,8 @@ public:
   harness::size_mix sizes() const override { return sizes_; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     held_ = harness::thread_arrays<harness::block>(threads_, live_);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("pairs", static_cast<double>(threads_ * objects_), "1");
   }
 
@@ -74,18 +73,15 @@ private:
     harness::release_stamped(heap, held, stamp);
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 100;
   std::uint64_t live_ = 4;
   harness::size_mix sizes_{std::uint64_t{16} << 20, std::uint64_t{64} << 20};
   touch touch_ = touch::pages;
   harness::thread_arrays<harness::block> held_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  large_cycle work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<large_cycle>(argc, argv);
 }

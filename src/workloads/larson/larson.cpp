@@ -3,7 +3,6 @@
 // (ISMM 1998).
 #include <semaphore.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/atomic.h"
@@ -149,11 +148,7 @@ private:
   }
 
   void wait_for_the_end() {
-    const auto whole = static_cast<time_t>(duration_);
-    timespec left{.tv_sec = whole,
-                  .tv_nsec = static_cast<long>((duration_ - static_cast<double>(whole)) * 1e9)};
-    while (nanosleep(&left, &left) != 0) {
-    }
+    harness::sleep_for(duration_);
     stop_.store(true, std::memory_order_relaxed);
     for (unsigned i = 0; i < threads_; ++i) sem_wait(&ended_);
   }
@@ -199,6 +194,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  larson work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<larson>(argc, argv);
 }

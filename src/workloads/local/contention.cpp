@@ -143,6 +143,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  contention work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<contention>(argc, argv);
 }

@@ -17,7 +17,7 @@ namespace {
 using namespace heaplab;
 using namespace heaplab::strategies;
 
-class growth final : public harness::workload, probes::team_task {
+class growth final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {.name = "growth",
@@ -54,7 +54,7 @@ public:
     grower_ = made.get();
     const watchdog watching(seconds_at_most());
     fragments_.allocate(measured.seed());
-    measured.run_team(1, *this);
+    run_team(measured);
     grower_->check();
     watch_heap(job);
     fragments_.release();
@@ -123,6 +123,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  growth work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<growth>(argc, argv);
 }

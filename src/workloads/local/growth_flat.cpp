@@ -1,3 +1,5 @@
+#include <array>
+
 #include "workloads/local/growth.h"
 
 namespace heaplab::strategies {
@@ -16,16 +18,8 @@ using ds4 = typename containers<Handle>::text_set;
 }  // namespace
 
 std::unique_ptr<grower> make_flat(std::uint64_t number, const growth_job& job) {
-  switch (number) {
-    case 1:
-      return make_grower<ds1>(job);
-    case 2:
-      return make_grower<ds2>(job);
-    case 3:
-      return make_grower<ds3>(job);
-    default:
-      return make_grower<ds4>(job);
-  }
+  constexpr std::array makers{make_grower<ds1>, make_grower<ds2>, make_grower<ds3>, make_grower<ds4>};
+  return makers[number - 1](job);
 }
 
 }  // namespace heaplab::strategies

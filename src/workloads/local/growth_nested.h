@@ -1,6 +1,8 @@
 // The four structures nested in a given outer one: DS5 to DS8 and DS9 to DS12 of P0089.
 #pragma once
 
+#include <array>
+
 #include "workloads/local/growth.h"
 
 namespace heaplab::strategies {
@@ -23,16 +25,11 @@ struct nested {
 // `place` is an index into the structures above, from 0.
 template <class Outer>
 std::unique_ptr<grower> make_nested(std::uint64_t place, const growth_job& job) {
-  switch (place) {
-    case 0:
-      return make_grower<nested<Outer>::template vectors_of_numbers>(job);
-    case 1:
-      return make_grower<nested<Outer>::template vectors_of_texts>(job);
-    case 2:
-      return make_grower<nested<Outer>::template number_sets>(job);
-    default:
-      return make_grower<nested<Outer>::template text_sets>(job);
-  }
+  using kinds = nested<Outer>;
+  constexpr std::array makers{
+      make_grower<kinds::template vectors_of_numbers>, make_grower<kinds::template vectors_of_texts>,
+      make_grower<kinds::template number_sets>, make_grower<kinds::template text_sets>};
+  return makers[place](job);
 }
 
 }  // namespace heaplab::strategies

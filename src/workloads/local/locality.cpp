@@ -12,7 +12,7 @@ namespace {
 using namespace heaplab;
 using namespace heaplab::strategies;
 
-class locality final : public harness::workload, probes::team_task {
+class locality final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {.name = "locality",
@@ -45,8 +45,7 @@ public:
   harness::size_mix sizes() const override { return {node_bytes, node_bytes}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
-    measured.run_team(1, *this);
+    run_team(measured);
     measured.add_metric("time", access_time_, "s");
     if (shuffle_ < 0) shuffle();
     made_->check(passes_ * repeats_);
@@ -118,12 +117,10 @@ private:
   double creation_time_ = 0;
   double shuffle_time_ = 0;
   double access_time_ = 0;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  locality work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<locality>(argc, argv);
 }

@@ -15,7 +15,7 @@ namespace {
 using namespace heaplab;
 using namespace heaplab::strategies;
 
-class utilization final : public harness::workload, probes::team_task {
+class utilization final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {.name = "utilization",
@@ -47,7 +47,7 @@ public:
     slots_ = harness::thread_arrays<std::byte*>(1, slot_count());
     const buffer room(strategy_.takes_buffer() ? buffer_bytes_ : 0);
     sources_.buffer = room.bytes();
-    measured.run_team(1, *this);
+    run_team(measured);
     measured.add_metric("allocations", static_cast<double>(block_count()), "1");
     usage of{.accesses = static_cast<double>(block_count()),
              .footprint = static_cast<double>(slot_count() * size_)};
@@ -100,6 +100,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  utilization work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<utilization>(argc, argv);
 }

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <signal.h>
+#include <sys/time.h>
 
 #include <array>
 #include <cstdint>
+
+#include "workloads/harness/stamp.h"
 
 namespace heaplab::strategies {
 
@@ -12,8 +15,16 @@ namespace heaplab::strategies {
 // one object exists at a time.
 class watchdog {
 public:
-  explicit watchdog(std::uint64_t seconds);
-  ~watchdog();
+  explicit watchdog(std::uint64_t seconds) {
+    struct sigaction action = {};
+    action.sa_handler = say;
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
+    set_timer(seconds);
+  }
+  ~watchdog() {
+    set_timer(0);
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+  }
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
 
@@ -21,7 +32,16 @@ private:
   static constexpr int time_is_up = SIGPROF;
   static constexpr std::array signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, time_is_up};
 
-  static void say(int number);
+  static void set_timer(std::uint64_t seconds) {
+    const itimerval once{.it_interval = {},
+                         .it_value = {.tv_sec = static_cast<time_t>(seconds), .tv_usec = 0}};
+    ::setitimer(ITIMER_PROF, &once, nullptr);
+  }
+
+  static void say(int number) {
+    harness::broken_contents(number == time_is_up ? "structures are made, read and ended in bounded time"
+                                                  : "structures are made, read and ended without a crash");
+  }
 
   std::array<struct sigaction, signals.size()> before_;
 };

@@ -8,13 +8,12 @@
 
 #include "base/cache_line.h"
 #include "workloads/harness/harness.h"
-#include "workloads/harness/short_threads.h"
 
 namespace {
 
 using namespace heaplab;
 
-class lru_cache final : public harness::workload, probes::team_task {
+class lru_cache final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"lru_cache", "entries of random size in a cache of all threads, the least recently used evicted",
@@ -48,7 +47,6 @@ public:
   }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     entries_ = harness::thread_arrays<entry>(1, keys_);
     shards_ = harness::thread_arrays<shard>(1, shard_count_);
     tallies_ = harness::thread_arrays<tally>(threads_, 1);
@@ -60,11 +58,10 @@ public:
     for (shard& each : shards_[0]) pthread_mutex_init(&each.lock, &spins_first);
     pthread_mutexattr_destroy(&spins_first);
 
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     tally all;
     for (unsigned thread = 0; thread < threads_; ++thread) {
       const tally& one = tallies_[thread].front();
-      measured.verify(!one.refused, "every thread could be started");
       all.hits += one.hits, all.of_others += one.of_others, all.pairs += one.pairs;
     }
     const double requests = static_cast<double>(threads_ * lives_ * requests_);
@@ -102,7 +99,6 @@ private:
     std::uint64_t hits = 0;
     std::uint64_t of_others = 0;  // blocks freed by another life than allocated them
     std::uint64_t pairs = 0;      // blocks allocated
-    bool refused = false;
   };
   // One of the threads that follow each other in the same place.
   struct life {
@@ -115,11 +111,7 @@ private:
 
   void run(unsigned thread) override {
     life own{thread, thread + 1, harness::random_stream(measured_->seed(), thread)};
-    try {
-      harness::run_lives(lives_, [&] { live(own), own.number += threads_; });
-    } catch (const harness::run_error&) {
-      tallies_[thread].front().refused = true;
-    }
+    run_lives(lives_, [&] { live(own), own.number += threads_; });
   }
 
   void live(life& own) {
@@ -212,7 +204,6 @@ private:
     of.newest = key;
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t requests_ = 1'000'000;
   std::uint64_t keys_ = 20'000;
   std::uint64_t cache_bytes_ = std::uint64_t{8} << 20;
@@ -225,12 +216,10 @@ private:
   harness::thread_arrays<entry> entries_;
   harness::thread_arrays<shard> shards_;
   harness::thread_arrays<tally> tallies_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  lru_cache work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<lru_cache>(argc, argv);
 }

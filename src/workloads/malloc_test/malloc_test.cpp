@@ -6,7 +6,7 @@ namespace {
 
 using namespace heaplab;
 
-class malloc_test final : public harness::workload, probes::team_task {
+class malloc_test final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"malloc_test", "pairs of malloc and free of one size, less the time of an empty loop",
@@ -22,15 +22,12 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     seconds_ = harness::thread_arrays<double>(threads_, 1);
     guard_blocks_ = harness::thread_arrays<harness::guard_blocks>(threads_, 1);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
-    double sum = 0;
-    for (unsigned thread = 0; thread < threads_; ++thread) sum += seconds_[thread].front();
+    run_team(measured);
     const double all = static_cast<double>(threads_ * pairs_);
     measured.add_metric("pairs", all, "1");
-    measured.add_metric("pair_time", sum / all, "s");
+    measured.add_metric("pair_time", seconds_.total() / all, "s");
     for (unsigned thread = 0; thread < threads_; ++thread) guard_blocks_[thread].front().release();
   }
 
@@ -66,17 +63,14 @@ private:
     return measured_->clock().seconds(probes::read_ticks() - begin);
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t pairs_ = 1'000'000;
   std::uint64_t size_ = 512;
   harness::thread_arrays<double> seconds_;
   harness::thread_arrays<harness::guard_blocks> guard_blocks_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  malloc_test work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<malloc_test>(argc, argv);
 }

@@ -14,7 +14,7 @@ namespace {
 using namespace heaplab;
 using memory::memory_log;
 
-class memory_workload final : public harness::workload, probes::team_task {
+class memory_workload final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"memory", "memory over time while producers allocate and consumers free",
@@ -40,18 +40,17 @@ public:
   harness::size_mix sizes() const override { return sizes_.bounds(); }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     const std::size_t room = std::min(round_, objects_);
     harness::require_memory(pairs() * room * sizeof(harness::block), "buffers between all threads");
     for (std::uint64_t pair = 0; pair < pairs(); ++pair)
       buffers_.push_back(std::make_unique<buffer>(1, room));
     sizes_of_ = harness::thread_arrays<std::uint32_t>(producers_, harness::size_cycle::length);
     freed_ = harness::thread_arrays<std::uint64_t>(pairs(), 1);
-    const auto threads = static_cast<unsigned>(producers_ + pairs());
-    memory_log log(measured, 2 * pairs() * objects_, samples_, threads);
+    threads_ = producers_ + pairs();
+    memory_log log(measured, 2 * pairs() * objects_, samples_, static_cast<unsigned>(threads_));
     log_ = &log;
     try {
-      measured.run_team(threads, *this);
+      run_team(measured);
     } catch (const harness::usage_error& error) {
       throw harness::usage_error(std::string("--producers and --consumers-per-producer: ") + error.what());
     }
@@ -125,12 +124,10 @@ private:
   harness::thread_arrays<std::uint32_t> sizes_of_;
   harness::thread_arrays<std::uint64_t> freed_;
   memory_log* log_ = nullptr;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  memory_workload work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<memory_workload>(argc, argv);
 }

@@ -7,7 +7,7 @@ namespace {
 
 using namespace heaplab;
 
-class asymmetric final : public harness::workload, probes::team_task {
+class asymmetric final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"asymmetric", "threads that only allocate and threads that only free, over one queue of batches",
@@ -35,12 +35,12 @@ public:
   harness::size_mix sizes() const override { return sizes_; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     object_queue queue(queue_, batch_);
     shared_ = &queue;
     // relaxed: the threads start later.
     producing_.store(producers_, std::memory_order_relaxed);
-    measured.run_team(static_cast<unsigned>(producers_ + consumers_), *this);
+    threads_ = producers_ + consumers_;
+    run_team(measured);
     // relaxed: the consumers have been joined.
     const std::uint64_t freed = freed_.load(std::memory_order_relaxed);
     measured.add_metric("pairs", static_cast<double>(freed), "1");
@@ -72,12 +72,10 @@ private:
   atomic<std::uint64_t> producing_{0};  // number of producers that have not sent everything yet
   // objects freed; written by consumers, read after they have been joined
   atomic<std::uint64_t> freed_{0};
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  asymmetric work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<asymmetric>(argc, argv);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using namespace heaplab;
 
-class producer_consumer final : public harness::workload, probes::team_task {
+class producer_consumer final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"producer_consumer", "pairs of threads: one allocates batches of objects, the other frees them",
@@ -33,10 +33,10 @@ public:
   harness::size_mix sizes() const override { return sizes_; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     for (unsigned pair = 0; pair < pairs_; ++pair)
       queues_.push_back(std::make_unique<object_queue>(queue_, batch_));
-    measured.run_team(static_cast<unsigned>(2 * pairs_), *this);
+    threads_ = 2 * pairs_;
+    run_team(measured);
     // relaxed: the consumers have been joined.
     const std::uint64_t freed = freed_.load(std::memory_order_relaxed);
     measured.add_metric("pairs", static_cast<double>(freed), "1");
@@ -65,12 +65,10 @@ private:
   std::uint64_t queue_ = 16;
   std::vector<std::unique_ptr<object_queue>> queues_;
   atomic<std::uint64_t> freed_{0};  // objects freed; written by consumers, read after they have been joined
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  producer_consumer work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<producer_consumer>(argc, argv);
 }

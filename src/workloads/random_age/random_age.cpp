@@ -6,7 +6,7 @@ namespace {
 
 using namespace heaplab;
 
-class random_age final : public harness::workload, probes::team_task {
+class random_age final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"random_age", "random objects of a large table replaced one at a time by others of random size",
@@ -31,15 +31,11 @@ public:
   harness::size_mix sizes() const override { return sizes_; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     tables_ = harness::thread_arrays<harness::block>(threads_, objects_);
     live_bytes_ = harness::thread_arrays<std::uint64_t>(threads_, 1);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("pairs", static_cast<double>(threads_ * replacements_), "1");
-    double live = 0;
-    for (unsigned thread = 0; thread < threads_; ++thread)
-      live += static_cast<double>(live_bytes_[thread].front());
-    measured.add_metric("live_memory", live, "B");
+    measured.add_metric("live_memory", live_bytes_.total(), "B");
     harness::plain_heap heap;
     for (unsigned thread = 0; thread < threads_; ++thread) empty(heap, thread);
   }
@@ -83,19 +79,16 @@ private:
       harness::release_stamped(heap, tables_[thread][i], harness::stamp_of(i + thread));
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 100'000;
   std::uint64_t replacements_ = 2'000'000;
   harness::size_mix sizes_{16, 1024};
   std::uint64_t emptied_every_ = 0;
   harness::thread_arrays<harness::block> tables_;
   harness::thread_arrays<std::uint64_t> live_bytes_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  random_age work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<random_age>(argc, argv);
 }

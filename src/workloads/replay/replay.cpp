@@ -3,7 +3,6 @@
 // docs/workload-format.md.
 #include <malloc.h>
 #include <pthread.h>
-#include <time.h>
 
 #include <optional>
 #include <string>
@@ -154,7 +153,7 @@ public:
     const double until = static_cast<double>(microseconds) * 1e-6;
     const auto left = [&] { return until - measured_->elapsed(); };
     while (left() > 0) {
-      if (left() > spun) sleep_for(left() - spun);
+      if (left() > spun) harness::sleep_for(left() - spun);
       spin_pause();
     }
   }
@@ -240,13 +239,6 @@ private:
     return probes::off_heap_pages::needed<replay::slot>(work_->head().slots);
   }
 
-  static void sleep_for(double seconds) {
-    const auto whole = static_cast<time_t>(seconds);
-    const timespec time{.tv_sec = whole,
-                        .tv_nsec = static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-    ::nanosleep(&time, nullptr);
-  }
-
   // Ends the process, because other threads may wait for the thread that could not be started.
   [[noreturn]] static void give_up(const char* what) {
     text_line line;
@@ -305,6 +297,5 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  replay_program work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<replay_program>(argc, argv);
 }

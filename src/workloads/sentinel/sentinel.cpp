@@ -1,8 +1,6 @@
 // A point in the space of ways to use a heap: sizes, how many objects live, in which order they die, in how
 // many threads, how many are freed by others, what is written into them, and pauses. The suite `sentinel` is
 // sixty such points, which a rule chooses (tools/sentinel.py).
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -20,7 +18,7 @@ using namespace heaplab;
 enum class death { random, oldest, newest, together };
 enum class contents { nothing, zeros, data };
 
-class sentinel final : public harness::workload, probes::team_task {
+class sentinel final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"sentinel", "a point in the space of ways to use a heap",
@@ -56,7 +54,6 @@ public:
   harness::size_mix sizes() const override { return sizes_.bounds(); }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     const std::uint64_t all = threads_ * objects_ + passing();
     objects_of_all_ = harness::thread_arrays<object>(1, all);
     passing_ = harness::thread_arrays<passing_place>(1, passing());
@@ -69,11 +66,8 @@ public:
     // relaxed: the threads start later.
     for (passing_place& place : passing_[0]) place.number.store(next++, std::memory_order_relaxed);
 
-    measured.run_team(static_cast<unsigned>(threads_), *this);
-    double of_others = 0;
-    for (unsigned thread = 0; thread < threads_; ++thread)
-      of_others += static_cast<double>(of_others_[thread].front());
-    measured.add_metric("freed_by_others", of_others, "1");
+    run_team(measured);
+    measured.add_metric("freed_by_others", of_others_.total(), "1");
     measured.add_metric("pairs", static_cast<double>(threads_ * replacements_), "1");
     harness::plain_heap heap;
     for (std::uint32_t number = 0; number < next; ++number) end_life(heap, number);
@@ -108,7 +102,7 @@ private:
 
     void begin(std::uint64_t index) {
       all.begin_life(heap, own[index], sizes.next(), thread);
-      if (++begun % all.part() == 0 && all.rest_ > 0) rest(all.rest_);
+      if (++begun % all.part() == 0 && all.rest_ > 0) harness::sleep_for(all.rest_);
     }
 
     void end(std::uint64_t index) {
@@ -199,13 +193,6 @@ private:
     heap.release(held.start);
   }
 
-  static void rest(double seconds) {
-    const auto whole = static_cast<time_t>(seconds);
-    const timespec duration{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-    nanosleep(&duration, nullptr);
-  }
-
-  std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 1000;
   std::uint64_t replacements_ = 1'000'000;
   harness::stepped_sizes sizes_{{8, 16 << 10}, 8, harness::size_distribution::doublings};
@@ -218,12 +205,10 @@ private:
   harness::thread_arrays<std::uint32_t> own_;
   harness::thread_arrays<std::uint32_t> sizes_of_;
   harness::thread_arrays<std::uint64_t> of_others_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  sentinel work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<sentinel>(argc, argv);
 }

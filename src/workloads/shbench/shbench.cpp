@@ -81,7 +81,7 @@ private:
   std::size_t kept_to_ = 0;
 };
 
-class shbench final : public harness::workload, probes::team_task {
+class shbench final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"shbench", "bursts of small objects, freed in order and in reverse, a fifth of them later",
@@ -107,10 +107,9 @@ public:
   harness::size_mix sizes() const override { return {sizes_.least, sizes_.most - 1}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     bursts_ = list_bursts(sizes_.least, sizes_.most);
     blocks_ = harness::thread_arrays<harness::block>(threads_, places_);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     std::uint64_t objects = 0;
     for (const burst& one : bursts_) objects += one.objects;
     const std::uint64_t calls_of_each = calls_ / threads_;
@@ -128,18 +127,15 @@ private:
     });
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t calls_ = 1000;
   std::uint64_t places_ = 1000;
   harness::size_mix sizes_{1, 1000};
   std::vector<burst> bursts_;
   harness::thread_arrays<harness::block> blocks_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  shbench work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<shbench>(argc, argv);
 }

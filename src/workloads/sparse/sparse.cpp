@@ -7,7 +7,7 @@ namespace {
 
 using namespace heaplab;
 
-class sparse final : public harness::workload, probes::team_task {
+class sparse final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"sparse", "objects of which few pages are written",
@@ -33,9 +33,8 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     held_ = harness::thread_arrays<harness::block>(threads_, objects_);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("written_memory", static_cast<double>(threads_ * objects_ * written_ * page), "B");
   }
 
@@ -79,19 +78,16 @@ private:
     return {static_cast<char*>(object.start) + number * (size_ / written_), page};
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 64;
   std::uint64_t size_ = std::uint64_t{1} << 20;
   bool zeroed_ = true;
   std::uint64_t written_ = 1;
   std::uint64_t filled_first_ = 0;
   harness::thread_arrays<harness::block> held_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  sparse work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<sparse>(argc, argv);
 }

@@ -11,7 +11,7 @@ namespace {
 using namespace heaplab;
 using speed::step;
 
-class speed_workload final : public harness::workload, probes::team_task {
+class speed_workload final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"speed", "a chain of malloc, calloc, realloc and free, done to one object after the other",
@@ -51,11 +51,10 @@ public:
   harness::size_mix sizes() const override { return sizes_.bounds(); }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     if (keeps_objects()) objects_of_ = harness::thread_arrays<harness::block>(threads_, objects_);
     sizes_of_ = harness::thread_arrays<std::uint32_t>(threads_, harness::size_cycle::length);
     guard_blocks_.allocate(sizes_.bounds().most);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     guard_blocks_.release();
     measured.add_metric("calls", static_cast<double>(threads_ * rounds_ * objects_ * chain_->steps().size()),
                         "1");
@@ -131,7 +130,6 @@ private:
   }
 
   std::string text_ = "malloc-free";
-  std::uint64_t threads_ = 1;
   std::uint64_t objects_ = 100'000;
   std::uint64_t rounds_ = 1;
   harness::stepped_sizes sizes_;
@@ -142,12 +140,10 @@ private:
   harness::thread_arrays<harness::block> objects_of_;
   harness::thread_arrays<std::uint32_t> sizes_of_;
   harness::guard_blocks guard_blocks_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  speed_workload work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<speed_workload>(argc, argv);
 }

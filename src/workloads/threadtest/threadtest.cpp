@@ -6,7 +6,7 @@ namespace {
 
 using namespace heaplab;
 
-class threadtest final : public harness::workload, probes::team_task {
+class threadtest final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"threadtest", "rounds of equal objects, all allocated, then all freed, by the same thread",
@@ -30,10 +30,9 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
     const std::uint64_t each = objects_ / threads_;
     slots_ = harness::thread_arrays<void*>(threads_, each);
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     measured.add_metric("pairs", static_cast<double>(threads_ * each * rounds_), "1");
   }
 
@@ -58,18 +57,15 @@ private:
     for (std::uint64_t step = 0; step < work_; ++step) asm volatile("");
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t rounds_ = 50;
   std::uint64_t objects_ = 30'000;
   std::uint64_t size_ = 8;
   std::uint64_t work_ = 0;
   harness::thread_arrays<void*> slots_;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  threadtest work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<threadtest>(argc, argv);
 }

@@ -1,6 +1,5 @@
 // Each thread builds complete binary trees and takes them down again, beside one that stays. After GCBench
 // (Ellis, Kovac and Boehm) and the binary trees of the Computer Language Benchmarks Game.
-#include <cstddef>
 
 #include "workloads/harness/harness.h"
 
@@ -8,7 +7,7 @@ namespace {
 
 using namespace heaplab;
 
-class trees final : public harness::workload, probes::team_task {
+class trees final : public harness::team_workload {
 public:
   harness::description describe() const override {
     return {"trees", "complete binary trees built and taken down, beside one that stays",
@@ -31,8 +30,7 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    measured_ = &measured;
-    measured.run_team(static_cast<unsigned>(threads_), *this);
+    run_team(measured);
     const std::uint64_t nodes = nodes_of(kept_depth_) + rounds_ * nodes_of(depth_);
     measured.add_metric("pairs", static_cast<double>(threads_ * nodes), "1");
   }
@@ -72,17 +70,14 @@ private:
     heap.release(root);
   }
 
-  std::uint64_t threads_ = 1;
   std::uint64_t rounds_ = 100;
   std::uint64_t depth_ = 16;
   std::uint64_t kept_depth_ = 16;
   std::uint64_t size_ = 64;
-  harness::measurement* measured_ = nullptr;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  trees work;
-  return harness::run_program(work, argc, argv);
+  return harness::run_program<trees>(argc, argv);
 }
