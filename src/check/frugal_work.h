@@ -5,7 +5,9 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include "check/blocks.h"
 #include "check/ending.h"
@@ -18,6 +20,26 @@ inline void* checked(void* block) {
   require(block != nullptr || errno == ENOMEM, "null without ENOMEM");
   errno = 0;
   return block;
+}
+
+struct link {
+  link* next;
+};
+
+// Allocates blocks of `size` until malloc refuses or `most` bytes are served, frees them and returns their
+// bytes.
+inline std::size_t use_up(std::size_t size, std::size_t most = SIZE_MAX) {
+  link* all = nullptr;
+  std::size_t bytes = 0;
+  while (bytes < most) {
+    auto* const one = static_cast<link*>(checked(std::malloc(size)));
+    if (one == nullptr) break;
+    one->next = all;
+    all = one;
+    bytes += size;
+  }
+  while (all != nullptr) std::free(std::exchange(all, all->next));
+  return bytes;
 }
 
 inline constexpr unsigned holdings = 100;

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <random>
 
+#include "base/assertion.h"
 #include "check/amount.h"
 #include "check/blocks.h"
 
@@ -54,6 +54,7 @@ struct message {
 
   // Resizes the block by realloc; contents are kept up to the smaller size.
   static message* resize(message* old, random_engine& random) {
+    HEAPLAB_ASSERT(old->intact());
     const std::size_t size = random_size(random);
     const std::size_t kept = std::min(size, old->checked());
     const unsigned seed = old->seed;

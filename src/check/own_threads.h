@@ -13,6 +13,19 @@
 
 namespace heaplab::check {
 
+// The letter of the state of a thread of this process, as in /proc; 0 where it has ended. Uses no stdio
+// stream.
+inline char state_of(pid_t thread) {
+  char path[64], text[256] = {};
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return '\0';
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  const char* const name_end = length > 0 ? std::strrchr(text, ')') : nullptr;
+  return name_end != nullptr ? name_end[2] : '\0';
+}
+
 // Calls visit(thread, state) for each, with the letter of its state as in /proc. Uses no stdio stream, but
 // opendir allocates.
 template <class Visit>
@@ -23,14 +36,7 @@ void for_each_other_thread(Visit&& visit) {
   while (const dirent* const entry = readdir(folder)) {
     const auto thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
     if (thread <= 0 || thread == self) continue;
-    char path[64], text[256] = {};
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) continue;
-    const ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    if (const char* const name_end = length > 0 ? std::strrchr(text, ')') : nullptr)
-      visit(thread, name_end[2]);
+    if (const char state = state_of(thread); state != '\0') visit(thread, state);
   }
   closedir(folder);
 }

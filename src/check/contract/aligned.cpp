@@ -87,22 +87,16 @@ TEST(aligned_alloc, aligns_every_size) {
 }
 
 TEST(aligned_alloc, of_an_alignment_that_is_no_power_of_two_is_einval) {
-  for (const std::size_t alignment : no_powers_of_two) {
-    errno = 0;
-    EXPECT_EQ(block(aligned_alloc(opaque(alignment), 100)), nullptr) << alignment;
-    EXPECT_EQ(errno, EINVAL) << alignment;
-  }
-  errno = 0;
-  EXPECT_EQ(block(aligned_alloc(opaque(std::size_t{0}), 100)), nullptr);
-  EXPECT_EQ(errno, EINVAL);
+  const auto error = [](std::size_t alignment) {
+    return error_of([=] { return aligned_alloc(opaque(alignment), 100); });
+  };
+  for (const std::size_t alignment : no_powers_of_two) EXPECT_EQ(error(alignment), EINVAL) << alignment;
+  EXPECT_EQ(error(0), EINVAL);
 }
 
 TEST(aligned_alloc, of_more_than_there_is_is_enomem) {
-  for (const std::size_t size : too_large) {
-    errno = 0;
-    EXPECT_EQ(block(aligned_alloc(opaque(std::size_t{64}), opaque(size))), nullptr) << size;
-    EXPECT_EQ(errno, ENOMEM) << size;
-  }
+  for (const std::size_t size : too_large)
+    EXPECT_EQ(error_of([=] { return aligned_alloc(opaque(std::size_t{64}), opaque(size)); }), ENOMEM) << size;
 }
 
 TEST(memalign, rounds_its_alignment_up) {
@@ -118,19 +112,13 @@ TEST(memalign, rounds_its_alignment_up) {
 
 TEST(memalign, of_an_alignment_that_cannot_be_rounded_up_is_einval) {
   HEAPLAB_NEED("memalign");
-  errno = 0;
-  EXPECT_EQ(block(memalign(opaque(SIZE_MAX), 100)), nullptr);
-  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(error_of([] { return memalign(opaque(SIZE_MAX), 100); }), EINVAL);
 }
 
 TEST(memalign, of_an_alignment_that_nothing_has_is_enomem) {
   HEAPLAB_NEED("memalign");
-  for (const std::size_t alignment :
-       {std::size_t{1} << 63, (std::size_t{1} << 62) + 1, std::size_t{1} << 62}) {
-    errno = 0;
-    EXPECT_EQ(block(memalign(opaque(alignment), 100)), nullptr) << alignment;
-    EXPECT_EQ(errno, ENOMEM) << alignment;
-  }
+  for (const std::size_t alignment : {std::size_t{1} << 63, (std::size_t{1} << 62) + 1, std::size_t{1} << 62})
+    EXPECT_EQ(error_of([=] { return memalign(opaque(alignment), 100); }), ENOMEM) << alignment;
 }
 
 TEST(valloc, aligns_to_pages) {
@@ -155,12 +143,8 @@ TEST(pvalloc, gives_whole_pages) {
 TEST(pvalloc, of_more_than_there_is_is_enomem) {
   HEAPLAB_NEED("pvalloc", "valloc");
   for (const std::size_t size : too_large) {
-    errno = 0;
-    EXPECT_EQ(block(pvalloc(opaque(size))), nullptr) << size;
-    EXPECT_EQ(errno, ENOMEM) << size;
-    errno = 0;
-    EXPECT_EQ(block(valloc(opaque(size))), nullptr) << size;
-    EXPECT_EQ(errno, ENOMEM) << size;
+    EXPECT_EQ(error_of([=] { return pvalloc(opaque(size)); }), ENOMEM) << size;
+    EXPECT_EQ(error_of([=] { return valloc(opaque(size)); }), ENOMEM) << size;
   }
 }
 

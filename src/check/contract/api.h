@@ -28,6 +28,14 @@ inline bool aligned_for_its_size(const void* address, std::size_t size) {
   return size == 0 || aligned(address, std::min(std::bit_floor(size), alignof(std::max_align_t)));
 }
 
+// The error number of a call that gives no block; 0 where it gives one.
+template <class Call>
+int error_of(Call call) {
+  errno = 0;
+  const block given(call());
+  return given == nullptr ? errno : 0;
+}
+
 // Sizes around every border that an allocator's size classes are likely to have, up to 10 MB.
 inline constexpr std::size_t sizes[] = {
     0,      1,      2,       7,       8,       9,       15,      16,      17,      24,      31,     32,

@@ -52,19 +52,12 @@ TEST(malloc, of_zero_gives_a_block_of_its_own) {
 }
 
 TEST(malloc, of_more_than_ptrdiff_max_is_enomem) {
-  for (const std::size_t size : too_large) {
-    errno = 0;
-    const block none(std::malloc(opaque(size)));
-    EXPECT_EQ(none, nullptr) << size;
-    EXPECT_EQ(errno, ENOMEM) << size;
-  }
+  for (const std::size_t size : too_large)
+    EXPECT_EQ(error_of([=] { return std::malloc(opaque(size)); }), ENOMEM) << size;
 }
 
 TEST(malloc, of_more_than_there_is_is_enomem) {
-  errno = 0;
-  const block none(std::malloc(opaque(std::size_t{PTRDIFF_MAX})));
-  EXPECT_EQ(none, nullptr);
-  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(error_of([] { return std::malloc(opaque(std::size_t{PTRDIFF_MAX})); }), ENOMEM);
 }
 
 // malloc refuses a size that the kernel refuses as obvious overcommit or that a limit forbids: the program
@@ -83,18 +76,12 @@ TEST(malloc, of_more_than_the_kernel_gives_is_enomem) {
       [] { return aligned_alloc(std::size_t{64} << 20, opaque(size)); },
       [] { return std::realloc(opaque<void*>(nullptr), opaque(size)); },
   };
-  for (std::size_t way = 0; way < std::size(ways); ++way) {
-    errno = 0;
-    EXPECT_EQ(block(ways[way]()), nullptr) << way;
-    EXPECT_EQ(errno, ENOMEM) << way;
-  }
+  for (std::size_t way = 0; way < std::size(ways); ++way) EXPECT_EQ(error_of(ways[way]), ENOMEM) << way;
   for (const std::size_t before : {std::size_t{100}, std::size_t{3} << 20, std::size_t{80} << 20}) {
     const block one(std::malloc(before));
     ASSERT_NE(one, nullptr);
     fill(one.get(), 100, 3);
-    errno = 0;
-    EXPECT_EQ(std::realloc(opaque(one.get()), opaque(size)), nullptr) << before;
-    EXPECT_EQ(errno, ENOMEM) << before;
+    EXPECT_EQ(error_of([&] { return std::realloc(opaque(one.get()), opaque(size)); }), ENOMEM) << before;
     EXPECT_TRUE(holds(one.get(), 100, 3)) << before;
   }
 }
@@ -170,12 +157,9 @@ TEST(calloc, of_a_product_that_overflows_is_enomem) {
                                     {SIZE_MAX / 2 + 2, 2}, {std::size_t{1} << 32, std::size_t{1} << 32},
                                     {SIZE_MAX / 3, 3},     {std::size_t{1} << 62, 2},
                                     {1, SIZE_MAX}};
-  for (const auto& [count, size] : factors) {
-    errno = 0;
-    const block none(std::calloc(opaque(count), opaque(size)));
-    EXPECT_EQ(none, nullptr) << count << " x " << size;
-    EXPECT_EQ(errno, ENOMEM) << count << " x " << size;
-  }
+  for (const auto& pair : factors)
+    EXPECT_EQ(error_of([&] { return std::calloc(opaque(pair[0]), opaque(pair[1])); }), ENOMEM)
+        << pair[0] << " x " << pair[1];
 }
 
 }  // namespace

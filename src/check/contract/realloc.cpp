@@ -60,14 +60,11 @@ TEST(realloc, to_more_than_there_is_is_enomem_and_keeps_the_block) {
   for (const std::size_t before : {std::size_t{100}, std::size_t{5000}, std::size_t{3} << 20}) {
     const block one(std::malloc(before));
     fill(one.get(), before, 2);
-    for (const std::size_t after : too_large) {
-      errno = 0;
-      EXPECT_EQ(std::realloc(opaque(one.get()), opaque(after)), nullptr) << before << " to " << after;
-      EXPECT_EQ(errno, ENOMEM) << before << " to " << after;
-    }
-    errno = 0;
-    EXPECT_EQ(std::realloc(opaque(one.get()), opaque(std::size_t{PTRDIFF_MAX} - 4096)), nullptr) << before;
-    EXPECT_EQ(errno, ENOMEM) << before;
+    const auto error = [&](std::size_t after) {
+      return error_of([&] { return std::realloc(opaque(one.get()), opaque(after)); });
+    };
+    for (const std::size_t after : too_large) EXPECT_EQ(error(after), ENOMEM) << before << " to " << after;
+    EXPECT_EQ(error(std::size_t{PTRDIFF_MAX} - 4096), ENOMEM) << before;
     EXPECT_TRUE(holds(one.get(), before, 2)) << before;
   }
 }
@@ -146,12 +143,10 @@ TEST(reallocarray, of_a_product_that_overflows_is_enomem_and_keeps_the_block) {
   fill(one.get(), 100, 8);
   const std::size_t factors[][2] = {
       {SIZE_MAX, 2}, {SIZE_MAX / 2 + 2, 2}, {std::size_t{1} << 32, std::size_t{1} << 32}, {1, SIZE_MAX}};
-  for (const auto& [count, size] : factors) {
-    errno = 0;
-    EXPECT_EQ(reallocarray(opaque(one.get()), opaque(count), opaque(size)), nullptr)
-        << count << " x " << size;
-    EXPECT_EQ(errno, ENOMEM) << count << " x " << size;
-  }
+  for (const auto& pair : factors)
+    EXPECT_EQ(error_of([&] { return reallocarray(opaque(one.get()), opaque(pair[0]), opaque(pair[1])); }),
+              ENOMEM)
+        << pair[0] << " x " << pair[1];
   EXPECT_TRUE(holds(one.get(), 100, 8));
 }
 

@@ -1,12 +1,13 @@
 // fork while other threads are inside malloc and free.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
 #include <vector>
 
 #include "base/atomic.h"
+#include "check/children.h"
 #include "check/message.h"
+#include "check/run_threads.h"
 
 namespace heaplab::check {
 namespace {
@@ -34,8 +35,7 @@ int fork_one(unsigned seed) {
   message* const inherited = message::make(random);
   const pid_t child = fork();
   if (child == 0) _exit(live_as_child(inherited, seed));
-  int status = -1;
-  waitpid(child, &status, 0);
+  const int status = status_of(child);
   std::free(inherited);
   return status;
 }
@@ -43,18 +43,14 @@ int fork_one(unsigned seed) {
 class busy_threads {
 public:
   busy_threads() {
-    for (unsigned i = 0; i < 3; ++i) threads_.emplace_back([this, i] { work(i); });
-  }
-  ~busy_threads() {
-    stop_.store(true, std::memory_order_relaxed);
-    for (std::thread& one : threads_) one.join();
+    for (unsigned i = 0; i < 3; ++i) threads_.emplace_back(work, i);
   }
 
 private:
-  void work(unsigned seed) {
+  static void work(const std::stop_token& stop, unsigned seed) {
     random_engine random(seed + 1);
     message* held[50] = {};
-    while (!stop_.load(std::memory_order_relaxed)) {
+    while (!stop.stop_requested()) {
       message*& one = held[random() % 50];
       std::free(one);
       one = message::make(random);
@@ -62,8 +58,7 @@ private:
     for (message* const one : held) std::free(one);
   }
 
-  atomic<bool> stop_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 TEST(fork, of_a_busy_process_leaves_both_heaps_usable) {
@@ -73,14 +68,11 @@ TEST(fork, of_a_busy_process_leaves_both_heaps_usable) {
 
 TEST(fork, by_several_threads_at_once) {
   const busy_threads others;
-  std::vector<std::thread> threads;
   atomic<int> failed = 0;
-  for (unsigned thread = 0; thread < 2; ++thread)
-    threads.emplace_back([&, thread] {
-      for (unsigned i = 0; i < rounds(30); ++i)
-        if (fork_one(1000 * thread + i) != 0) failed.fetch_add(1, std::memory_order_relaxed);
-    });
-  for (std::thread& one : threads) one.join();
+  run_threads(2, [&](unsigned thread) {
+    for (unsigned i = 0; i < rounds(30); ++i)
+      if (fork_one(1000 * thread + i) != 0) failed.fetch_add(1, std::memory_order_relaxed);
+  });
   EXPECT_EQ(failed.load(std::memory_order_relaxed), 0);
 }
 
@@ -93,9 +85,7 @@ TEST(fork, of_a_child_of_a_child) {
       if (fork_one(i) != 0) _exit(1);
     _exit(0);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(child), 0);
 }
 
 }  // namespace

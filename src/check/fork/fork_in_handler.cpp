@@ -1,13 +1,12 @@
 // fork in a signal handler that interrupts fork, at each instruction of fork, as POSIX allowed until 2024.
 // The process has one thread: with several threads, locks of the C library block the child.
 #if defined(__x86_64__)
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 
+#include "check/children.h"
 #include "check/forked_heap.h"
 
 namespace heaplab::check {
@@ -30,9 +29,7 @@ int use_heap() {
 bool fork_one() {
   const pid_t child = fork();
   if (child == 0) _exit(use_heap());
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status == 0;
+  return status_of(child) == 0;
 }
 
 void trap(int, siginfo_t*, void* context) {
@@ -59,9 +56,7 @@ TEST(fork, in_a_handler_that_interrupts_fork_at_every_instruction) {
   raise(SIGTRAP);
   sigaction(SIGTRAP, &before, nullptr);
   if (child == 0) _exit(failed ? 1 : use_heap());
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(child), 0);
   EXPECT_FALSE(failed);
   EXPECT_GT(stops, 100U);
   EXPECT_TRUE(check_and_free(held, 1000));

@@ -1,23 +1,22 @@
 // fork and stdio. The C library's fork takes the lock of the list of streams after every fork handler has
 // run. The owner of that lock may wait for a stream whose user waits for memory. So a fork handler of malloc
 // must not hold a lock that malloc needs.
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/atomic.h"
+#include "check/children.h"
 #include "check/forked_heap.h"
+#include "check/own_threads.h"
 
 namespace heaplab::check {
 namespace {
@@ -31,13 +30,7 @@ atomic<pid_t> forking_thread = 0;  // relaxed: semaphores order everything that 
 
 // Whether a thread of this process sleeps. Uses no stdio: the thread may be sleeping for a lock of stdio.
 bool sleeps(pid_t thread) {
-  char path[64], text[256] = {};
-  std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
-  const int file = open(path, O_RDONLY);
-  const ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  const char* const name_end = length > 0 ? std::strrchr(text, ')') : nullptr;
-  return name_end != nullptr && name_end[2] == 'S';
+  return state_of(thread) == 'S';
 }
 
 // Allocates so many blocks of each size that every lock of a heap is taken.
@@ -81,9 +74,7 @@ TEST(fork_and_stdio, a_stream_may_need_memory_while_fork_waits_for_the_list_of_s
   const pid_t child = fork();
   if (child == 0) _exit(live_as_child(held));
   forking_thread.store(0, std::memory_order_relaxed);
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(child), 0);
   flushing.join();
   std::fclose(stream);
   EXPECT_TRUE(check_and_free(held, 1000));
@@ -95,23 +86,19 @@ TEST(fork_and_stdio, a_stream_may_need_memory_while_fork_waits_for_the_list_of_s
 class stdio_threads {
 public:
   stdio_threads() {
-    threads_.emplace_back([this] { read_lines(); });
-    threads_.emplace_back([this] { read_lines(); });
-    threads_.emplace_back([this] {
-      while (!stop_.load(std::memory_order_relaxed)) std::fflush(nullptr);
+    threads_.emplace_back(read_lines);
+    threads_.emplace_back(read_lines);
+    threads_.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) std::fflush(nullptr);
     });
-  }
-  ~stdio_threads() {
-    stop_.store(true, std::memory_order_relaxed);
-    for (std::thread& one : threads_) one.join();
   }
 
 private:
   // Reads lines of growing length, so that getline allocates under the lock of its stream.
-  void read_lines() {
+  static void read_lines(const std::stop_token& stop) {
     std::string text;
     for (unsigned i = 1; i < 40; ++i) text += std::string(std::size_t{100} * i * i, 'x') + '\n';
-    while (!stop_.load(std::memory_order_relaxed)) {
+    while (!stop.stop_requested()) {
       FILE* const stream = fmemopen(text.data(), text.size(), "r");
       if (stream == nullptr) std::abort();
       char* line = nullptr;
@@ -125,8 +112,7 @@ private:
     }
   }
 
-  atomic<bool> stop_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 TEST(fork_and_stdio, with_getline_and_fflush_in_other_threads) {
@@ -137,9 +123,7 @@ TEST(fork_and_stdio, with_getline_and_fflush_in_other_threads) {
       const one_of_each held = make_blocks(1000);
       const pid_t child = fork();
       if (child == 0) _exit(live_as_child(held));
-      int status = -1;
-      waitpid(child, &status, 0);
-      ASSERT_EQ(status, 0) << i;
+      ASSERT_EQ(status_of(child), 0) << i;
       ASSERT_TRUE(check_and_free(held, 1000));
     }
   }

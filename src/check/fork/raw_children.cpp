@@ -9,8 +9,8 @@
 
 #include <csignal>
 #include <cstring>
-#include <vector>
 
+#include "check/children.h"
 #include "check/message.h"
 #include "check/own_threads.h"
 #include "probes/process_memory.h"
@@ -23,12 +23,6 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 pid_t clone_raw() {
   return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
-}
-
-int status_of(pid_t child) {
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
 }
 
 // Blocks in memory that is not of the malloc under test.

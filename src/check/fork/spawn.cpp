@@ -1,13 +1,12 @@
 // Starting another program: vfork and posix_spawn while other threads allocate, and fork followed by exec.
 #include <gtest/gtest.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
 #include <vector>
 
-#include "base/atomic.h"
+#include "check/children.h"
 #include "check/message.h"
 
 namespace heaplab::check {
@@ -17,28 +16,17 @@ namespace {
 class allocating_threads {
 public:
   allocating_threads() {
-    for (unsigned i = 0; i < 2; ++i) threads_.emplace_back([this, i] { work(i + 1); });
-  }
-  ~allocating_threads() {
-    stop_.store(true, std::memory_order_relaxed);  // relaxed: publishes nothing but itself
-    for (std::thread& one : threads_) one.join();
+    for (unsigned i = 0; i < 2; ++i) threads_.emplace_back(work, i + 1);
   }
 
 private:
-  void work(unsigned seed) {
+  static void work(const std::stop_token& stop, unsigned seed) {
     random_engine random(seed);
-    while (!stop_.load(std::memory_order_relaxed)) std::free(message::make(random));
+    while (!stop.stop_requested()) std::free(message::make(random));
   }
 
-  atomic<bool> stop_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
-
-int status_of(pid_t child) {
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status;
-}
 
 char program[] = "/bin/true";
 char* const words[] = {program, nullptr};
@@ -56,41 +44,42 @@ void expect_intact_heap(unsigned seed) {
   }
 }
 
-TEST(spawn, by_posix_spawn_leaves_the_heap_usable) {
+// `start` returns the new process; a child of vfork does not return from it.
+void expect_heap_stays_usable(unsigned times, pid_t (*start)()) {
   const allocating_threads others;
-  for (unsigned i = 0; i < rounds(200); ++i) {
-    pid_t child = 0;
-    ASSERT_EQ(posix_spawn(&child, program, nullptr, nullptr, words, no_environment), 0);
-    ASSERT_EQ(status_of(child), 0);
+  for (unsigned i = 0; i < times; ++i) {
+    ASSERT_EQ(status_of(start()), 0);
     expect_intact_heap(i + 1);
   }
+}
+
+TEST(spawn, by_posix_spawn_leaves_the_heap_usable) {
+  expect_heap_stays_usable(rounds(200), [] {
+    pid_t child = 0;
+    EXPECT_EQ(posix_spawn(&child, program, nullptr, nullptr, words, no_environment), 0);
+    return child;
+  });
+}
+
+[[noreturn]] void become_program() {
+  execve(program, words, no_environment);
+  _exit(1);
 }
 
 TEST(spawn, by_vfork_leaves_the_heap_usable) {
-  const allocating_threads others;
-  for (unsigned i = 0; i < rounds(200); ++i) {
+  expect_heap_stays_usable(rounds(200), [] {
     const pid_t child = vfork();
-    if (child == 0) {
-      execve(program, words, no_environment);
-      _exit(1);
-    }
-    ASSERT_EQ(status_of(child), 0);
-    expect_intact_heap(i + 1);
-  }
+    if (child == 0) become_program();
+    return child;
+  });
 }
 
 TEST(spawn, by_fork_and_exec_leaves_the_heap_usable) {
-  const allocating_threads others;
-  for (unsigned i = 0; i < rounds(100); ++i) {
+  expect_heap_stays_usable(rounds(100), [] {
     const pid_t child = fork();
-    if (child == 0) {
-      std::free(std::malloc(1000 + i));
-      execve(program, words, no_environment);
-      _exit(1);
-    }
-    ASSERT_EQ(status_of(child), 0);
-    expect_intact_heap(i + 1);
-  }
+    if (child == 0) std::free(std::malloc(1000 + static_cast<std::size_t>(getpid()) % 100)), become_program();
+    return child;
+  });
 }
 
 }  // namespace

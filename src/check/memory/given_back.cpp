@@ -30,6 +30,7 @@
 
 #include "check/amount.h"
 #include "check/ending.h"
+#include "check/run_threads.h"
 #include "probes/process_memory.h"
 
 namespace {
@@ -47,14 +48,17 @@ std::uint64_t anonymous() {
   return memory().read().anonymous;
 }
 
+char* written(std::size_t size) {
+  auto* const block = static_cast<char*>(std::malloc(size));
+  require(block != nullptr, "a block is refused");
+  std::memset(block, 1, size);
+  return block;
+}
+
 // Allocates and writes blocks of one size, then frees all but one in a thousand.
 void burst(std::size_t bytes, std::size_t size, std::vector<void*>& kept) {
   std::vector<char*> blocks(bytes / size);
-  for (char*& one : blocks) {
-    one = static_cast<char*>(std::malloc(size));
-    require(one != nullptr, "a block is refused");
-    std::memset(one, 1, size);
-  }
+  for (char*& one : blocks) one = written(size);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (i % 1000 == 999)
       kept.push_back(blocks[i]);
@@ -121,12 +125,7 @@ void threads() {
 void live_for_a_while(unsigned seed) {
   std::minstd_rand random(seed + 1);
   void* blocks[2000];
-  for (void*& one : blocks) {
-    const std::size_t size = 16 + (random() % 40'000 >> random() % 9);
-    one = std::malloc(size);
-    require(one != nullptr, "a block is refused");
-    std::memset(one, 1, size);
-  }
+  for (void*& one : blocks) one = written(16 + (random() % 40'000 >> random() % 9));
   for (void* const one : blocks) std::free(one);
 }
 
@@ -136,9 +135,7 @@ void generations() {
   const std::uint64_t begin = anonymous();
   std::uint64_t early = 0;
   for (unsigned generation = 0; generation < many; ++generation) {
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < at_once; ++i) threads.emplace_back(live_for_a_while, generation * at_once + i);
-    for (std::thread& one : threads) one.join();
+    heaplab::check::run_threads(at_once, [&](unsigned i) { live_for_a_while(generation * at_once + i); });
     if (generation == many / 3) early = anonymous();
   }
   const std::uint64_t late = anonymous();
@@ -201,11 +198,7 @@ void sleepers() {
   for (unsigned thread = 0; thread < count; ++thread)
     all.emplace_back([&, thread] {
       for (std::size_t size = 0; size < std::size(block_sizes); ++size)
-        for (void*& one : blocks[thread][size]) {
-          one = std::malloc(block_sizes[size]);
-          require(one != nullptr, "a block is refused");
-          std::memset(one, 1, block_sizes[size]);
-        }
+        for (void*& one : blocks[thread][size]) one = written(block_sizes[size]);
       all_are_there.arrive_and_wait();
       may_end.arrive_and_wait();
     });

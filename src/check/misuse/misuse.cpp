@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "check/blocks.h"
+#include "check/children.h"
 #include "check/ending.h"
 
 namespace {
@@ -236,8 +237,7 @@ int main(int count, char** arguments) {
       alarm(limit_s);
       _exit(one.perform());
     }
-    int status = 0;
-    waitpid(child, &status, 0);
+    const int status = heaplab::check::status_of(child);
     return std::printf(R"({"says":"%s"})"
                        "\n",
                        named(status)) < 0;

@@ -1,11 +1,12 @@
 // One call of an allocation function, and random sequences of such calls.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+
+#include "base/assertion.h"
 
 namespace heaplab::check {
 
@@ -66,6 +67,7 @@ inline std::size_t random_size(random_numbers& random) {
 }
 
 inline operation random_operation(random_numbers& random, unsigned threads) {
+  HEAPLAB_ASSERT(threads > 0 && threads <= thread_count);
   constexpr call mixture[] = {call::malloc,        call::malloc,       call::malloc,  call::calloc,
                               call::calloc,        call::realloc,      call::realloc, call::posix_memalign,
                               call::aligned_alloc, call::operator_new, call::free,    call::free,

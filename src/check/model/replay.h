@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "check/children.h"
 #include "check/model/operation.h"
 #include "check/model/shadow_heap.h"
 #include "check/model/team.h"
@@ -48,8 +49,7 @@ inline bool holds(std::span<const operation> sequence, fault_text& text) {
     perform_all(sequence);
     std::_Exit(0);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = status_of(child);
   if (status == 0) return true;
   if (WIFSIGNALED(status))
     std::snprintf(verdict::text, verdict::longest, "killed by signal %d (%s)", WTERMSIG(status),

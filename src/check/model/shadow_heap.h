@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/assertion.h"
 #include "check/model/operation.h"
 
 namespace heaplab::check {
@@ -23,6 +24,7 @@ public:
   static inline char* text = nullptr;
 
   [[noreturn, gnu::format(printf, 1, 2)]] static void fault(const char* format, ...) {
+    HEAPLAB_ASSERT(text != nullptr);
     va_list arguments;
     va_start(arguments, format);
     std::vsnprintf(text, longest, format, arguments);
@@ -49,6 +51,8 @@ void visit_sample(std::size_t bytes, Visit visit) {
 class shadow_heap {
 public:
   void perform(const operation& one) {
+    HEAPLAB_ASSERT(one.slot < slot_count);
+    HEAPLAB_ASSERT(one.alignment >= 8 && std::has_single_bit(one.alignment));
     block& target = blocks_[one.slot];
     switch (one.function) {
       case call::end_thread:

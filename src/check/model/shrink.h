@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/assertion.h"
 #include "check/model/operation.h"
 #include "check/model/replay.h"
 
@@ -16,6 +17,7 @@ struct sequence {
 };
 
 inline sequence without(const sequence& from, unsigned first, unsigned count) {
+  HEAPLAB_ASSERT(first + count <= from.length);
   sequence rest;
   rest.length = from.length - count;
   std::copy_n(from.operations, first, rest.operations);

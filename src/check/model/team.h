@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "base/assertion.h"
 #include "check/model/operation.h"
 #include "check/model/shadow_heap.h"
 
@@ -21,6 +22,7 @@ public:
 
   // Returns when the thread of the operation has performed it. A thread that has ended is started again.
   void perform(const operation& one) {
+    HEAPLAB_ASSERT(one.thread < thread_count);
     if (one.thread == 0) {
       heap_.perform(one);
     } else if (one.function == call::end_thread) {

@@ -18,30 +18,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include "check/frugal_work.h"
 
 namespace {
 
 using namespace heaplab::check;
-
-struct link {
-  link* next;
-};
-
-// Allocates blocks of `size` until malloc refuses, frees them and returns their bytes.
-std::size_t use_up(std::size_t size) {
-  link* all = nullptr;
-  std::size_t bytes = 0;
-  while (auto* const one = static_cast<link*>(checked(std::malloc(size)))) {
-    one->next = all;
-    all = one;
-    bytes += size;
-  }
-  while (all != nullptr) std::free(std::exchange(all, all->next));
-  return bytes;
-}
 
 int run_limited(std::size_t limit) {
   const std::size_t first = use_up(2000);

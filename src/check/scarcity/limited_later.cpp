@@ -16,17 +16,15 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "check/blocks.h"
-#include "check/ending.h"
+#include "check/frugal_work.h"
 
 namespace {
 
 using heaplab::check::require;
+using heaplab::check::use_up;
 using heaplab::testing::fill;
 using heaplab::testing::holds;
 
@@ -52,26 +50,6 @@ void start_thread() {
   const auto work = [](void*) -> void* { return take(100), take(100000), nullptr; };
   require(pthread_create(&thread, nullptr, work, nullptr) == 0, "a thread is refused");
   pthread_join(thread, nullptr);
-}
-
-struct link {
-  link* next;
-};
-
-// Allocates blocks of `size` until malloc refuses or `most` bytes are served, frees them and returns their
-// bytes.
-std::size_t use_up(std::size_t size, std::size_t most) {
-  link* all = nullptr;
-  std::size_t bytes = 0;
-  while (bytes < most) {
-    auto* const one = static_cast<link*>(std::malloc(size));
-    if (one == nullptr) break;
-    one->next = all;
-    all = one;
-    bytes += size;
-  }
-  while (all != nullptr) std::free(std::exchange(all, all->next));
-  return bytes;
 }
 
 void run(bool unseen) {

@@ -5,7 +5,6 @@
 // they were. With used_up, the program uses up all memory first: a smaller size must not be refused then,
 // because the block that there is has room for it. Exit statuses: see ending.h.
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>

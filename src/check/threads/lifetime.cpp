@@ -2,7 +2,6 @@
 // constructors, while threads end, after they have ended, in destructors, at exit. Exit status 0: all blocks
 // kept their contents.
 #include <pthread.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>

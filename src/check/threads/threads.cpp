@@ -4,17 +4,11 @@
 
 #include "base/atomic.h"
 #include "check/message.h"
+#include "check/run_threads.h"
 #include "probes/process_memory.h"
 
 namespace heaplab::check {
 namespace {
-
-template <class Work>
-void run_threads(unsigned count, Work work) {
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < count; ++i) threads.emplace_back(work, i);
-  for (std::thread& one : threads) one.join();
-}
 
 // Every block goes through a slot that all threads share: most blocks are freed by a thread that did not
 // allocate them, while other threads allocate.

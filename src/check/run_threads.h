@@ -1,0 +1,16 @@
+#pragma once
+
+#include <thread>
+#include <vector>
+
+namespace heaplab::check {
+
+// Calls work(number) in `count` threads, and returns when all have ended.
+template <class Work>
+void run_threads(unsigned count, Work work) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back(work, i);
+  for (std::thread& one : threads) one.join();
+}
+
+}  // namespace heaplab::check
