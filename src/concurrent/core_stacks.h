@@ -81,7 +81,8 @@ public:
 
   bool has(unsigned cpu) const { return cpu < cpus && stacks_of(cpu) != nullptr; }
 
-  // Gives a CPU its stacks, in bytes_of_cpu() bytes of zeros at a multiple of 8. False: it has some.
+  // Gives a CPU its stacks, in bytes_of_cpu() bytes of zeros at a multiple of 8. Returns false if the CPU
+  // has stacks already.
   bool add(unsigned cpu, void* zeros) {
     auto* const words = static_cast<word*>(zeros);
     std::uint32_t next = first_block;

@@ -16,8 +16,8 @@ namespace heaplab::recorder {
 
 namespace {
 
-// The system keeps at least this much below the main thread's stack free of other mappings. Of other threads,
-// this much is looked at.
+// The kernel leaves at least so many bytes for the main thread's stack. The stack of another thread is walked
+// no further than that.
 constexpr std::uint64_t largest_stack = std::uint64_t{64} << 20;
 
 std::uint64_t main_stack_end() {

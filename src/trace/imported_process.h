@@ -26,13 +26,7 @@ public:
 
   // False: no event of a trace can be so (event_rules.h).
   bool add(kind what, std::uint64_t address, std::uint64_t size, std::uint32_t site) {
-    event e;
-    e.stamp = stamp_;
-    e.address = address;
-    e.size = size;
-    e.thread = 1;
-    e.site = site;
-    e.kind = what;
+    const event e{.stamp = stamp_, .address = address, .size = size, .thread = 1, .site = site, .kind = what};
     if (!rules_.may_follow(e, sites_)) return false;
     rules_.see(e);
     order_.see(e);

@@ -58,8 +58,9 @@ public:
 
 private:
   static constexpr std::uint32_t word_bits = 64;
-  // Epochs go on from the highest. A span with few tenures must not come to epochs that it has had soon, and
-  // epochs begin anew some day.
+  // Dropped records are made again with an epoch above all that the sweep has seen. A page with an epoch in
+  // the upper half of the range stays: its records would hand that epoch on to spans of few tenures, whose
+  // epochs would soon wrap around to values that late frees may still expect.
   static constexpr std::uint32_t epoch_limit = span_word::epoch_limit / 2;
 
   // With a bit for each span of the last page, too.
