@@ -41,7 +41,7 @@ def own(tmp_path: Path) -> Laboratory:
 
 
 def derived(text: str) -> tuple[str, str]:
-    """What is written, and what is there instead, where an experiment derives parameters."""
+    """A text of the sound experiment, and its replacement with a table of derived parameters."""
     return "[quick]", f"[derived]\n{text}\n[quick]"
 
 

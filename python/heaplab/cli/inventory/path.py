@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import contents as catalogs, locate, native
+from heaplab.catalog import native
 from heaplab.errors import UsageError
 from heaplab.machine.preload_paths import loadable
 
@@ -22,8 +22,11 @@ def path(extra: tuple[Path, ...], name: str) -> None:
     if found := native.program(name) or native.library(name):
         click.echo(loadable(str(found)) if found.suffix == ".so" else found)
         return
+    # Here because it imports pydantic, which heaplab's own files do not need.
+    from heaplab.catalog import contents as catalogs, locate
+
     catalog = catalogs.load(extra)
-    if name not in catalog.allocator_names():
+    if name not in catalog.allocators and name not in catalog.allocator_names():  # which reads all files
         raise UsageError(f"path: no program, library or allocator {name!r}")
     library = locate.found_here(catalog, name).path
     if library is None:

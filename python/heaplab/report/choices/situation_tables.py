@@ -27,13 +27,13 @@ def answer_table(answers: list[StrategyAnswer]) -> Table:
 def _answer(answer: StrategyAnswer) -> list[Entry]:
     study, ratio = answer.situation.study, answer.judged.ratio
     small = units.bounds(ratio) if answer.best != study.baseline else ""
-    metric, (worst, largest) = study.metric(study.main_metric), answer.largest_ratio
+    metric, (place, largest) = study.metric(study.main_metric), answer.largest_ratio
     return [
         Entry(strategies.title(answer.best), tone="left"),
         Entry(", ".join(answer.tied) or units.NOTHING, tone="left"),
         judged_entry(units.ratio(ratio.estimate), answer.judged, metric, small, diverging(ratio)),
         Entry(units.ratio(answer.memory.estimate), small=units.bounds(answer.memory)),
-        Entry(units.ratio(largest.estimate), small=worst),
+        Entry(units.ratio(largest.estimate), small=place),
     ]
 
 

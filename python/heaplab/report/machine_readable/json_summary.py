@@ -88,12 +88,12 @@ def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
         "allocators": {summary.allocator: _allocator(summary, known) for summary in summaries},
         "worst": {
             name: {
-                "ratio": worst.ratio,
-                "experiment": worst.experiment,
-                "cell": dict(worst.cell),
-                "best": worst.best,
+                "ratio": cell.ratio,
+                "experiment": cell.experiment,
+                "cell": dict(cell.cell),
+                "best": cell.best,
             }
-            for name, worst in worst_cells(analysis, kind).items()
+            for name, cell in worst_cells(analysis, kind).items()
         },
     }
 

@@ -152,13 +152,16 @@ def kind_summary(
 
 
 def section(
-    analysis: Analysis, study: Study, styles: dict[str, palette.Style], stated: Sequence[StatedPoint] = ()
+    analysis: Analysis,
+    study: Study,
+    styles: dict[str, palette.Style],
+    stated_points: Sequence[StatedPoint] = (),
 ) -> Section:
     experiment = study.experiment
     if study.under:
         styles = palette.styles(study.candidates)
     plots = experiment.plots or [spec.Plot(kind="bars", y=metric) for metric in experiment.metrics]
-    drawn = [draw(study, plot, styles, stated) for plot in plots] + latencies(study, styles)
+    drawn = [draw(study, plot, styles, stated_points) for plot in plots] + latencies(study, styles)
     wanted = numbered(study, [m for d in drawn if d for m in d.metrics])
     several = study.under and len(analysis.allocators) > 1
     return Section(
@@ -211,11 +214,11 @@ def crowded(study: Study) -> str:
 
 
 def draw(
-    study: Study, plot: spec.Plot, styles: dict[str, palette.Style], stated: Sequence[StatedPoint] = ()
+    study: Study, plot: spec.Plot, styles: dict[str, palette.Style], stated_points: Sequence[StatedPoint] = ()
 ) -> figures.Drawing | None:
     drawing: figures.Drawing | None = None
     if plot.kind == "curve":
-        points = [one for one in stated if one.metric == plot.y]
+        points = [one for one in stated_points if one.metric == plot.y]
         drawing = figures.curve(study, plot, styles, points)
     elif plot.kind in DRAWINGS:
         drawing = DRAWINGS[plot.kind](study, plot, styles)

@@ -47,8 +47,8 @@ def write_one(study: Study, drawn: Section, printed: Published | None, folder: P
             if one.svg:
                 lines.append(picture(one.svg, f"{one.table.caption}, beside the published numbers"))
             lines.append(as_markdown(one.table))
-    if stated := published_beside.stated_table(study, printed):
-        lines += ["## Published in numbers", stated]
+    if table := published_beside.stated_table(study, printed):
+        lines += ["## Published in numbers", table]
     if printed:
         lines.append(printed.read)
     page.write_text("\n\n".join(filter(None, lines)).rstrip() + "\n", encoding="utf-8")

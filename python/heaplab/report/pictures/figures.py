@@ -47,11 +47,11 @@ def axis_title(study: Study, metric: str, step: units.DisplayUnit, panels: int =
 
 
 def curve(
-    study: Study, plot: spec.Plot, styles: dict[str, Style], stated: Sequence[marks.StatedPoint] = ()
+    study: Study, plot: spec.Plot, styles: dict[str, Style], stated_points: Sequence[marks.StatedPoint] = ()
 ) -> Drawing:
     """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval.
 
-    `stated` are points that a publication states in its text.
+    `stated_points` are points that a publication states in its text.
     """
     step = units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])
@@ -62,8 +62,8 @@ def curve(
             for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
                 marks.banded_line(axis, medians, name, styles[name], step.factor)
-            beside = [(_number(dict(one.cell)[plot.x]), one) for one in stated if one.cell in cells]
-            marks.stated(axis, beside, styles, step.factor)
+            beside = [(_number(dict(one.cell)[plot.x]), one) for one in stated_points if one.cell in cells]
+            marks.draw_stated_points(axis, beside, styles, step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
             marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])
             axis.set_xlabel(plot.x)

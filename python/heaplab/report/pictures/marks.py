@@ -29,7 +29,7 @@ class StatedPoint:
     bound: str  # one of STATED
 
 
-def stated(
+def draw_stated_points(
     axis: Axes, points: Sequence[tuple[float, StatedPoint]], styles: dict[str, Style], factor: float
 ) -> None:
     """Hollow marks, one for each stated point at its x."""

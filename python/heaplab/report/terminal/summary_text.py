@@ -161,7 +161,7 @@ def _columns(analysis: Analysis, kind: str, summaries: list[Summary], known: lis
     everybody, several = (analysis.baseline, *names), max((s.cells_of for s in summaries), default=0)
     seen = "1" if analysis.shows_memory(kind) else units.NOTHING
     cells_run = [f"{s.cells}/{s.cells_of}" for s in summaries]
-    worst = [
+    largest_ratios = [
         f"{units.ratio(found[name].ratio)} {escape(found[name].experiment)}" if name in found else ""
         for name in everybody
     ]
@@ -173,7 +173,7 @@ def _columns(analysis: Analysis, kind: str, summaries: list[Summary], known: lis
         _verdicts([s.memory for s in summaries], wording.MEMORY, VERDICT),
         *(_counts(cause, names) for cause in known),
         *([] if all(s.complete for s in summaries) else [Column("cells", ["", *cells_run], CELLS)]),
-        *([Column("at worst", worst, WORST)] if several > 1 else []),
+        *([Column("at worst", largest_ratios, WORST)] if several > 1 else []),
     ]
 
 
