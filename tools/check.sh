@@ -49,7 +49,7 @@ if [ "$what" = quick ]; then
   # What explores all interleavings, counts system calls, or puts one more variant of an allocator under the
   # contract of malloc takes half the time of the tests that remain.
   build_and_test release "-LE 'linking|stress|programs|surroundings|out_of_memory' \
-    -E '^(system_calls[.]|scalloc[.]interleavings[.]|recorder[.]order|conformance[.]contract[.].*-)'"
+    -E '^(system_calls[.]|scalloc[.]interleavings[._]|recorder[.]order|conformance[.]contract[.].*-)'"
   rm -rf build/installed
   cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
   HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not slow and not starts_programs'"
@@ -72,7 +72,7 @@ else
   slow='(out_of_memory|programs|stress|system_calls)'
   forks='stress[.](fork_anywhere[.](llheap|scalloc|scalloc-hardened|scalloc-cores)|raw_children[.](bump|llheap.*))'
   refusals='out_of_memory[.]refused[.](realloc[.])?(mremap|munmap|madvise|mprotect)[.].*'
-  explored='scalloc[.]interleavings[.]accounts_of_the_pool_against_each_other'
+  explored='scalloc[.]interleavings_retaining[.]accounts_of_the_pool_against_each_other'
   rebuilt='programs[.](rebuild|suite)[.].*'
   release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($forks|$refusals|$explored|$rebuilt)\$'"
   stress=HEAPLAB_STRESS=short

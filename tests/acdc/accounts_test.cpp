@@ -1,39 +1,29 @@
 // The file of --accounts: an earlier one is there until a whole new one has taken its place.
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "acdc/run_acdc.h"
+#include "support/scratch_folder.h"
 
 namespace heaplab::acdc {
 namespace {
 
 class accounts_test : public ::testing::Test {
 protected:
-  accounts_test() {
-    std::filesystem::create_directory(folder_);
-    std::ofstream(path_) << "earlier\n";
-  }
-  ~accounts_test() override { std::filesystem::remove_all(folder_); }
+  accounts_test() { std::ofstream(path_) << "earlier\n"; }
 
-  std::string contents() const {
-    std::ostringstream text;
-    text << std::ifstream(path_).rdbuf();
-    return text.str();
-  }
+  std::string contents() const { return heaplab::testing::text_of(path_); }
 
   long files() const {
-    const auto found = std::filesystem::directory_iterator(folder_);
+    const auto found = std::filesystem::directory_iterator(folder_.path);
     return std::distance(begin(found), end(found));
   }
 
-  std::string option() const { return " --accounts " + path_.string(); }
+  std::string option() const { return " --accounts " + path_; }
 
 private:
-  std::filesystem::path folder_ = ::testing::TempDir() + "heaplab-accounts-" + std::to_string(::getpid());
-  std::filesystem::path path_ = folder_ / "tables";
+  heaplab::testing::scratch_folder folder_;
+  std::string path_ = folder_ / "tables";
 };
 
 TEST_F(accounts_test, is_replaced_by_a_whole_new_one) {

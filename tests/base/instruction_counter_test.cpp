@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +14,8 @@
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "check/children.h"
 
 namespace heaplab {
 namespace {
@@ -142,9 +143,7 @@ TEST_F(instruction_counter_lent, counts_a_child_of_fork_by_the_counter_of_the_ch
     instruction_counter its_own;
     std::_Exit(its_own.open() && is_count_of(counted_in(its_own, rounds), rounds) ? 0 : 1);
   }
-  int status = -1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(check::status_of(child), 0);
   EXPECT_LT(counter_.take().value(), rounds / 10);
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,9 +19,7 @@ constexpr std::size_t too_much = std::size_t{1} << 60;
 
 bool is_all(const void* place, std::size_t bytes, unsigned char value) {
   const auto* const begin = static_cast<const unsigned char*>(place);
-  for (std::size_t i = 0; i < bytes; ++i)
-    if (begin[i] != value) return false;
-  return true;
+  return std::all_of(begin, begin + bytes, [value](unsigned char byte) { return byte == value; });
 }
 
 bool is_resident(void* place) {

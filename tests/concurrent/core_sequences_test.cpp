@@ -178,33 +178,14 @@ struct hasty_sequences : real_sequences {
 #undef HEAPLAB_HASTY
 };
 
+// The function of each operation.
 template <class Sequences>
-sequence_end run(operation op, const sequence_place& in, void** blocks) {
-  switch (op) {
-    case operation::pop:
-      return Sequences::template run<operation::pop>(in, blocks);
-    case operation::push:
-      return Sequences::template run<operation::push>(in, blocks);
-    case operation::pop_two:
-      return Sequences::template run<operation::pop_two>(in, blocks);
-    default:
-      return Sequences::template run<operation::push_two>(in, blocks);
-  }
-}
-
-template <class Sequences>
-std::uintptr_t address_of(operation op) {
-  const auto address = [](auto* function) { return reinterpret_cast<std::uintptr_t>(function); };
-  switch (op) {
-    case operation::pop:
-      return address(&Sequences::template run<operation::pop>);
-    case operation::push:
-      return address(&Sequences::template run<operation::push>);
-    case operation::pop_two:
-      return address(&Sequences::template run<operation::pop_two>);
-    default:
-      return address(&Sequences::template run<operation::push_two>);
-  }
+auto function_of(operation op) {
+  using function = sequence_end(const sequence_place&, void**);
+  static constexpr function* functions[] = {
+      Sequences::template run<operation::pop>, Sequences::template run<operation::push>,
+      Sequences::template run<operation::pop_two>, Sequences::template run<operation::push_two>};
+  return functions[static_cast<unsigned>(op)];
 }
 
 bool is_pop(operation op) {
@@ -215,7 +196,8 @@ bool is_pop(operation op) {
 template <class Sequences>
 sequence_end run_until_not_aborted(operation op, const sequence_place& in, void** blocks) {
   for (;;)
-    if (const sequence_end end = run<Sequences>(op, in, blocks); end != sequence_end::aborted) return end;
+    if (const sequence_end end = function_of<Sequences>(op)(in, blocks); end != sequence_end::aborted)
+      return end;
 }
 
 struct outcome_at {
@@ -242,7 +224,8 @@ outcome_at interrupt(std::uintptr_t instruction, operation op) {
   };
   sequence_end end = sequence_end::refused;
   void* moved[2] = {&blocks[5], &blocks[6]};
-  const bool came = interrupted_once::at(instruction, others, [&] { end = run<Sequences>(op, in, moved); });
+  const bool came =
+      interrupted_once::at(instruction, others, [&] { end = function_of<Sequences>(op)(in, moved); });
   const bool is_of_two = op == operation::pop_two || op == operation::push_two;
   if (end == sequence_end::committed) {
     std::vector<void*>& to = is_pop(op) ? found : expected;
@@ -268,14 +251,15 @@ sequence_code code_of(operation op) {
   const sequence_place in = stacks.in(distance_to(of_thread));
   void* moved[2] = {&block, &block};
   const auto work = [&] {
-    if (is_pop(op)) run<Sequences>(operation::push_two, in, moved);
-    run<Sequences>(op, in, moved);
+    if (is_pop(op)) function_of<Sequences>(operation::push_two)(in, moved);
+    function_of<Sequences>(op)(in, moved);
   };
   work();
   const auto* const words = reinterpret_cast<const std::uint64_t*>(of_thread.sequence);
   const std::uintptr_t first = words[1], commit_end = words[1] + words[2];
   return {first, commit_end,
-          interrupted_once::instructions_of(address_of<Sequences>(op), commit_end + 1, work)};
+          interrupted_once::instructions_of(reinterpret_cast<std::uintptr_t>(function_of<Sequences>(op)),
+                                            commit_end + 1, work)};
 }
 
 TEST_F(core_sequences, interrupted_at_any_instruction_have_happened_or_not) {

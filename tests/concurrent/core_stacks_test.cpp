@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/atomic.h"
+#include "check/children.h"
 #include "support/cpus.h"
 
 namespace heaplab::concurrent {
@@ -154,9 +154,7 @@ TEST(core_stacks, stopped_by_a_thread_that_a_fork_leaves_behind_go_on_in_the_chi
     char block;
     _exit(push(*stacks, 0, &block) == sequence_end::committed && pop(*stacks, 0) == &block ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(check::status_of(child), 0);
 }
 
 // A thread on one CPU pops and pushes; another, on another CPU, empties the first one's stacks again and

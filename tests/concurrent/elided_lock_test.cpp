@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <thread>
 
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 
 namespace heaplab::concurrent {
 namespace {
@@ -65,13 +64,10 @@ TEST(elided_lock, excludes_in_all_interleavings) {
     const lock_holder hold(lock);
     value.store(value.load() + 1);
   };
-  const auto check = [&] {
-    if (value.load() != 2) throw std::runtime_error("lost update");
-  };
-  const explore::outcome result =
+  const auto check = [&] { explore::require(value.load() == 2, "lost update"); };
+  explore::expect_sound(
       explore::explorer({[&] { value.store(0); }, {increments, increments}, check}, {.preemptions = 3})
-          .explore();
-  EXPECT_FALSE(result.failed) << result.what;
+          .explore());
 }
 
 TEST(elided_lock, excludes_from_the_second_thread_on) {

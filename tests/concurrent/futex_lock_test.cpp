@@ -1,6 +1,5 @@
 #include "concurrent/futex_lock.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -8,14 +7,12 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <ctime>
-#include <stdexcept>
 #include <thread>
-#include <vector>
 
-#include "explore/explorer.h"
+#include "check/own_threads.h"
+#include "check/run_threads.h"
+#include "explore/expect_sound.h"
 
 namespace heaplab::concurrent {
 namespace {
@@ -29,13 +26,8 @@ TEST(futex_lock, excludes_in_all_interleavings) {
   };
   const explore::program three{.setup = [&] { value.store(0); },
                                .threads = {increments, increments, increments},
-                               .check =
-                                   [&] {
-                                     if (value.load() != 3) throw std::runtime_error("lost update");
-                                   }};
-  const explore::outcome result = explore::explorer(three, {.preemptions = 3}).explore();
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 50U);
+                               .check = [&] { explore::require(value.load() == 3, "lost update"); }};
+  explore::expect_sound(explore::explorer(three, {.preemptions = 3}).explore(), 50);
 }
 
 TEST(futex_lock, try_lock_gives_up_where_it_is_held) {
@@ -54,15 +46,7 @@ public:
   }
   ~waiting_thread() { thread_.join(); }
 
-  bool sleeps() const {
-    char path[64], text[256] = {};
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", id_.load());
-    const int file = open(path, O_RDONLY);
-    const ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    const char* const name_end = length > 0 ? std::strrchr(text, ')') : nullptr;
-    return name_end != nullptr && name_end[2] == 'S';
-  }
+  bool sleeps() const { return check::state_of(id_) == 'S'; }
 
   // Of its own, in ns: however busy the machine is.
   long processor_time() {
@@ -126,15 +110,12 @@ TEST(futex_lock, excludes_real_threads) {
   constexpr int rounds = 20'000;
   futex_lock<std_sync> lock;
   long value = 0;
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread)
-    threads.emplace_back([&] {
-      for (int round = 0; round < rounds; ++round) {
-        const lock_holder hold(lock);
-        ++value;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  check::run_threads(4, [&](unsigned) {
+    for (int round = 0; round < rounds; ++round) {
+      const lock_holder hold(lock);
+      ++value;
+    }
+  });
   EXPECT_EQ(value, 4 * rounds);
 }
 

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <stdexcept>
 
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 #include "explore/torn_sync.h"
 
 namespace heaplab::concurrent {
@@ -88,8 +87,8 @@ explore::outcome explore_post(bool offers) {
     }
   };
   const auto check = [&] {
-    if (tested->done != 4) throw std::runtime_error("a request is lost");
-    if (!tested->post.ask()) throw std::runtime_error("nobody serves, and nobody can");
+    explore::require(tested->done == 4, "a request is lost");
+    explore::require(tested->post.ask().has_value(), "nobody serves, and nobody can");
   };
   const explore::program two{
       .setup = [&] { tested = std::make_unique<scene>(); }, .threads = {thread, thread}, .check = check};
@@ -97,21 +96,15 @@ explore::outcome explore_post(bool offers) {
 }
 
 TEST(helper_post, interleavings_lose_no_request) {
-  const explore::outcome result = explore_post<explore::explored_sync>(false);
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 100U);
+  explore::expect_sound(explore_post<explore::explored_sync>(false), 100);
 }
 
 TEST(helper_post, interleavings_lose_no_request_where_the_post_is_offered) {
-  const explore::outcome result = explore_post<explore::explored_sync>(true);
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 100U);
+  explore::expect_sound(explore_post<explore::explored_sync>(true), 100);
 }
 
 TEST(helper_post, interleavings_find_the_request_lost_by_a_torn_resignation) {
-  const explore::outcome result = explore_post<explore::torn_sync>(false);
-  EXPECT_TRUE(result.failed);
-  EXPECT_EQ(result.what, "a request is lost");
+  EXPECT_EQ(explore_post<explore::torn_sync>(false).what, "a request is lost");
 }
 
 }  // namespace

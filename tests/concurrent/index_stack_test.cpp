@@ -5,11 +5,9 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <stdexcept>
-#include <thread>
-#include <vector>
 
-#include "explore/explorer.h"
+#include "check/run_threads.h"
+#include "explore/expect_sound.h"
 
 namespace heaplab::concurrent {
 namespace {
@@ -64,16 +62,14 @@ explore::outcome explore_stack() {
     std::array<int, 3> found{};
     for (int step = 0; step < 4; ++step)
       if (const auto index = tested->try_pop()) ++found[*index];
-    if (found != std::array{1, 1, 1}) throw std::runtime_error("an element is lost or there twice");
+    explore::require(found == std::array{1, 1, 1}, "an element is lost or there twice");
   };
   const explore::program three{.setup = setup, .threads = {pops_one, pops_two, pops_one}, .check = check};
   return explore::explorer(three, {.preemptions = 3}).explore();
 }
 
 TEST(index_stack, interleavings_lose_nothing) {
-  const explore::outcome result = explore_stack<explore::explored_sync>();
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 1000U);
+  explore::expect_sound(explore_stack<explore::explored_sync>(), 1000);
 }
 
 // Atomics that forget the tags: the planted fault.
@@ -100,17 +96,14 @@ TEST(index_stack, keeps_every_element_once_under_real_threads) {
   for (std::uint32_t index = 0; index < elements; ++index) tested.push(index);
   // Written by who has popped the element alone.
   std::array<long, elements> uses{};
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread)
-    threads.emplace_back([&] {
-      for (int round = 0; round < rounds; ++round) {
-        const auto index = tested.try_pop();
-        ASSERT_TRUE(index);
-        ++uses[*index];
-        tested.push(*index);
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  check::run_threads(4, [&](unsigned) {
+    for (int round = 0; round < rounds; ++round) {
+      const auto index = tested.try_pop();
+      ASSERT_TRUE(index);
+      ++uses[*index];
+      tested.push(*index);
+    }
+  });
   long total = 0;
   for (const long count : uses) total += count;
   EXPECT_EQ(total, 4L * rounds);

@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include "concurrent/elided_lock.h"
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 
 namespace heaplab::concurrent {
 namespace {
@@ -54,14 +52,12 @@ TEST(solo_sections, exclude_the_visitor_in_all_interleavings) {
     ++expected, ++visits;
   };
   const auto check = [&] {
-    if (guarded.value.load() != expected) throw std::runtime_error("lost update");
-    if (guarded.outer.was_held() || guarded.inner.was_held()) throw std::runtime_error("still held");
-    if (!sections::begin_visit()) throw std::runtime_error("still inside");
+    explore::require(guarded.value.load() == expected, "lost update");
+    explore::require(!guarded.outer.was_held() && !guarded.inner.was_held(), "still held");
+    explore::require(sections::begin_visit(), "still inside");
     sections::end_visit();
   };
-  const explore::outcome result =
-      explore::explorer({setup, {program, visitor}, check}, {.preemptions = 3}).explore();
-  EXPECT_FALSE(result.failed) << result.what;
+  explore::expect_sound(explore::explorer({setup, {program, visitor}, check}, {.preemptions = 3}).explore());
   EXPECT_GT(visits, 0U);
 }
 

@@ -3,17 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <stdexcept>
-#include <vector>
 
 #include "concurrent/helper_post.h"
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 #include "explore/torn_sync.h"
 
 namespace heaplab::concurrent {
 namespace {
 
 constexpr unsigned parts = 2;
+using explore::require;
 using plain_account = split_account<std_sync, parts>;
 
 TEST(split_account, grants_a_quarter_more_than_is_needed) {
@@ -57,10 +56,6 @@ TEST(split_account, has_parts_below_zero) {
 
 // --- interleavings ---
 
-void require(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
-
 template <class Sync>
 explore::outcome explore_account(std::int64_t most_ahead) {
   std::unique_ptr<split_account<Sync, parts>> tested;
@@ -89,9 +84,7 @@ explore::outcome explore_account(std::int64_t most_ahead) {
 
 TEST(split_account, interleavings_keep_every_part_within_its_quota) {
   for (const std::int64_t most_ahead : {0, 1, 8}) {
-    const explore::outcome result = explore_account<explore::explored_sync>(most_ahead);
-    EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
-    EXPECT_GT(result.runs, 1000U);
+    explore::expect_sound(explore_account<explore::explored_sync>(most_ahead), 1000);
   }
 }
 
@@ -133,9 +126,7 @@ explore::outcome explore_helper() {
 
 TEST(split_account, interleavings_leave_nothing_without_a_helper) {
   using explore::explored_sync;
-  const explore::outcome result = explore_helper<split_account<explored_sync, parts>, explored_sync>();
-  EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
-  EXPECT_GT(result.runs, 1000U);
+  explore::expect_sound(explore_helper<split_account<explored_sync, parts>, explored_sync>(), 1000);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

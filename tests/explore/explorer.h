@@ -33,6 +33,11 @@
 
 namespace heaplab::explore {
 
+// How a thread or a check reports a failure.
+inline void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
 struct bounds {
   unsigned preemptions = 2;
   std::size_t runs = 2'000'000;  // beyond: std::length_error, the program is too large to be explored

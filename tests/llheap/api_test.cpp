@@ -24,22 +24,23 @@ TEST(api, is_usable_from_c) {
   EXPECT_EQ(use_llheap_from_c(), 0);
 }
 
+void expect_refused(void* result, int error) {
+  EXPECT_EQ(result, nullptr);
+  EXPECT_EQ(errno, error);
+  errno = 0;
+}
+
 TEST(api, a_product_that_overflows_is_out_of_memory) {
   void* block = malloc(10);
   for (const auto& [count, size] :
        {std::pair<size_t, size_t>{SIZE_MAX / 2 + 2, 2}, {SIZE_MAX, SIZE_MAX}, {PTRDIFF_MAX, 2}}) {
-    const auto expect_refused = [](void* result) {
-      EXPECT_EQ(result, nullptr);
-      EXPECT_EQ(errno, ENOMEM);
-      errno = 0;
-    };
     errno = 0;
-    expect_refused(aalloc(count, size));
-    expect_refused(amemalign(64, count, size));
-    expect_refused(cmemalign(64, count, size));
-    expect_refused(aligned_reallocarray(block, 64, count, size));
-    expect_refused(resizearray(malloc(1), count, size));
-    expect_refused(aligned_resizearray(malloc(1), 64, count, size));
+    expect_refused(aalloc(count, size), ENOMEM);
+    expect_refused(amemalign(64, count, size), ENOMEM);
+    expect_refused(cmemalign(64, count, size), ENOMEM);
+    expect_refused(aligned_reallocarray(block, 64, count, size), ENOMEM);
+    expect_refused(resizearray(malloc(1), count, size), ENOMEM);
+    expect_refused(aligned_resizearray(malloc(1), 64, count, size), ENOMEM);
     EXPECT_EQ(posix_reallocarray(&block, count, size), ENOMEM);
     EXPECT_EQ(posix_aligned_reallocarray(&block, 64, count, size), ENOMEM);
     EXPECT_EQ(errno, 0);
@@ -51,16 +52,11 @@ TEST(api, a_product_that_overflows_is_out_of_memory) {
 TEST(api, what_is_no_alignment_is_invalid) {
   void* block = malloc(10);
   for (size_t bad : {size_t{0}, size_t{3}, size_t{48}, SIZE_MAX}) {
-    const auto expect_refused = [](void* result) {
-      EXPECT_EQ(result, nullptr);
-      EXPECT_EQ(errno, EINVAL);
-      errno = 0;
-    };
     errno = 0;
-    expect_refused(amemalign(bad, 1, 1));
-    expect_refused(cmemalign(bad, 1, 1));
-    expect_refused(aligned_resize(block, bad, 1));
-    expect_refused(aligned_realloc(block, bad, 1));
+    expect_refused(amemalign(bad, 1, 1), EINVAL);
+    expect_refused(cmemalign(bad, 1, 1), EINVAL);
+    expect_refused(aligned_resize(block, bad, 1), EINVAL);
+    expect_refused(aligned_realloc(block, bad, 1), EINVAL);
     void* unchanged = nullptr;
     EXPECT_EQ(posix_memalign(&unchanged, bad, 1), EINVAL);
     EXPECT_EQ(posix_aligned_realloc(&block, bad, 1), EINVAL);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <set>
 #include <vector>
 
 #include "heaps.h"

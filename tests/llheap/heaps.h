@@ -22,7 +22,6 @@ struct small_policy {
 
 using small_heap = heap_for<plain, small_policy>;
 using small_without_ownership = heap_for<without_ownership, small_policy>;
-using small_counting = heap_for<counting, small_policy>;
 using small_debugging = heap_for<debugging, small_policy>;
 
 using all_heaps = testing::Types<heap_for<plain>, small_heap, small_without_ownership, small_debugging>;

@@ -1,4 +1,3 @@
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -7,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "check/children.h"
+#include "check/run_threads.h"
 #include "heaps.h"
 
 namespace heaplab::llheap {
@@ -132,36 +133,29 @@ TYPED_TEST(threads_test, blocks_wander_between_threads_unharmed) {
     ASSERT_EQ(block[size - 1], size % 251);
     TypeParam::deallocate(block);
   };
-  std::vector<std::thread> threads;
-  for (int id = 0; id < thread_count; ++id)
-    threads.emplace_back([&, id] {
-      std::minstd_rand random(static_cast<unsigned>(id) + 1);
-      for (int i = 0; i < rounds; ++i) {
-        std::size_t size = 1 + random() % (random() % 32 == 0 ? 100'000 : 600);
-        void* block = random() % 4 == 0 ? TypeParam::allocate_aligned(128, size) : TypeParam::allocate(size);
-        if (random() % 8 == 0) block = TypeParam::reallocate(block, size = 1 + size * 2 / 3);
-        bytes(block)[0] = bytes(block)[size - 1] = static_cast<unsigned char>(size % 251);
-        check_and_free(slots[random() % slot_count].exchange(bytes(block)));
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  check::run_threads(thread_count, [&](unsigned id) {
+    std::minstd_rand random(id + 1);
+    for (int i = 0; i < rounds; ++i) {
+      std::size_t size = 1 + random() % (random() % 32 == 0 ? 100'000 : 600);
+      void* block = random() % 4 == 0 ? TypeParam::allocate_aligned(128, size) : TypeParam::allocate(size);
+      if (random() % 8 == 0) block = TypeParam::reallocate(block, size = 1 + size * 2 / 3);
+      bytes(block)[0] = bytes(block)[size - 1] = static_cast<unsigned char>(size % 251);
+      check_and_free(slots[random() % slot_count].exchange(bytes(block)));
+    }
+  });
   for (auto& slot : slots) check_and_free(slot.exchange(nullptr));
 }
 
 // Threads start and end all the time and leave blocks to be freed by others.
 TYPED_TEST(threads_test, heaps_change_hands_while_their_blocks_are_freed) {
   static std::atomic<void*> left_behind;
-  for (int round = 0; round < 100; ++round) {
-    std::vector<std::thread> threads;
-    for (int id = 0; id < 3; ++id)
-      threads.emplace_back([] {
-        for (int i = 0; i < 30; ++i) {
-          void* const mine = TypeParam::allocate(200);
-          if (void* const other = left_behind.exchange(mine)) TypeParam::deallocate(other);
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-  }
+  for (int round = 0; round < 100; ++round)
+    check::run_threads(3, [](unsigned) {
+      for (int i = 0; i < 30; ++i) {
+        void* const mine = TypeParam::allocate(200);
+        if (void* const other = left_behind.exchange(mine)) TypeParam::deallocate(other);
+      }
+    });
   if (void* const last = left_behind.exchange(nullptr)) TypeParam::deallocate(last);
 }
 
@@ -197,25 +191,22 @@ TYPED_TEST(threads_test, a_child_takes_over_the_heap_of_a_lost_thread_without_it
     const bool taken_over = is_taken_over(20);
     _exit(taken_over && !given_again && TypeParam::storage().counts().heaps_new == heaps ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(check::status_of(child), 0);
   stop = true;
   lost.join();
 }
 
 // The child goes on in the middle of everybody's work, with all heaps usable.
 TYPED_TEST(threads_test, a_child_of_a_busy_process_can_allocate) {
-  std::atomic<bool> stop = false;
   std::atomic<int> at_work = 0;
   std::vector<void*> blocks;
   for (int i = 0; i < 100; ++i) blocks.push_back(TypeParam::allocate(500));
-  std::vector<std::thread> busy;
+  std::vector<std::jthread> busy;
   for (int id = 0; id < 2; ++id)
-    busy.emplace_back([&] {
+    busy.emplace_back([&](const std::stop_token& stop) {
       TypeParam::deallocate(TypeParam::allocate(500));
       ++at_work;
-      while (!stop) {
+      while (!stop.stop_requested()) {
         void* some[20];
         for (void*& block : some) block = TypeParam::allocate(500);
         for (void* block : some) TypeParam::deallocate(block);
@@ -236,12 +227,9 @@ TYPED_TEST(threads_test, a_child_of_a_busy_process_can_allocate) {
         });
       _exit(TypeParam::storage().counts().heaps_new == heaps ? 0 : 1);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(check::status_of(child), 0);
   }
-  stop = true;
-  for (std::thread& thread : busy) thread.join();
+  busy.clear();
   for (void* block : blocks) TypeParam::deallocate(block);
 }
 #endif

@@ -9,7 +9,6 @@
 #include <list>
 #include <map>
 #include <memory_resource>
-#include <new>
 #include <scoped_allocator>
 #include <set>
 #include <string>

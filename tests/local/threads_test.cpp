@@ -3,7 +3,6 @@
 #include <barrier>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <random>
 #include <thread>
 #include <vector>

@@ -4,7 +4,6 @@
 
 #include "recorded/any_order.h"
 #include "recorded/synthetic_program.h"
-#include "recorded/workload_view.h"
 
 namespace heaplab {
 namespace {
@@ -13,6 +12,8 @@ using recorded::action;
 using recorded::operation;
 using recorded::workload_view;
 using testing::any_order;
+using testing::censuses;
+using testing::compiled;
 using testing::kind;
 using testing::scratch_file;
 using testing::synthetic_program;
@@ -33,10 +34,8 @@ void expect_sound(const workload_view& work) {
 TEST(compiler, takes_the_slot_of_a_freed_block_again) {
   synthetic_program program;
   for (int i = 0; i < 3; ++i) program.release(1, program.acquire(1, 24));
-  const scratch_file file("again");
-  compile(program, file.path);
-  const workload_view work(file.path);
-  const std::vector<operation> done = operations_of(work, recorded::main_thread);
+  const compiled made(program);
+  const std::vector<operation> done = operations_of(made.work, recorded::main_thread);
   ASSERT_EQ(done.size(), 6);
   for (std::size_t i = 0; i < done.size(); ++i)
     EXPECT_EQ(done[i], operation(i % 2 == 0 ? action::allocate : action::release, 0, 24)) << i;
@@ -49,16 +48,15 @@ TEST(compiler, gives_a_block_that_another_thread_frees_a_slot_of_its_own) {
     program.release(1, program.acquire(1, 8));
     program.release(2, program.acquire(1, 24));
   }
-  const scratch_file file("remote");
-  EXPECT_EQ(compile(program, file.path).remote_releases, 3);
-  const workload_view work(file.path);
+  const compiled made(program);
+  EXPECT_EQ(made.head.remote_releases, 3);
   std::vector<std::uint32_t> passed;
-  for (const operation one : operations_of(work, recorded::main_thread + 1)) {
+  for (const operation one : operations_of(made.work, recorded::main_thread + 1)) {
     EXPECT_TRUE(one.is_remote());
     passed.push_back(one.slot());
   }
   EXPECT_EQ(passed, (std::vector<std::uint32_t>{1, 2, 3}));
-  expect_sound(work);
+  expect_sound(made.work);
 }
 
 TEST(compiler, keeps_chains_of_reallocations_across_threads) {
@@ -68,31 +66,29 @@ TEST(compiler, keeps_chains_of_reallocations_across_threads) {
   for (const std::uint32_t thread : {1, 1, 2, 2, 1, 2})
     block = program.reallocate(thread, block, 1000 * thread);
   program.release(1, block);
-  const scratch_file file("chain");
-  const recorded::header head = compile(program, file.path);
-  EXPECT_EQ(head.allocations, 1);
-  EXPECT_EQ(head.reallocations, 6);
-  EXPECT_EQ(head.remote_releases, 4);
-  EXPECT_EQ(head.peak_live_bytes, 2000);
-  expect_sound(workload_view(file.path));
+  const compiled made(program);
+  EXPECT_EQ(made.head.allocations, 1);
+  EXPECT_EQ(made.head.reallocations, 6);
+  EXPECT_EQ(made.head.remote_releases, 4);
+  EXPECT_EQ(made.head.peak_live_bytes, 2000);
+  expect_sound(made.work);
 }
 
 TEST(compiler, knows_reallocations_that_allocate_free_or_fail) {
   synthetic_program program;
-  const std::uint64_t made = program.acquire(1, 10, kind::realloc_to);  // realloc(nullptr, 10)
-  program.release(1, made, kind::realloc_from);                         // realloc(p, 0)
+  const std::uint64_t given = program.acquire(1, 10, kind::realloc_to);  // realloc(nullptr, 10)
+  program.release(1, given, kind::realloc_from);                         // realloc(p, 0)
   const std::uint64_t kept = program.acquire(1, 20);
   program.write({.address = kept, .thread = 1, .kind = kind::realloc_from});
   program.write({.address = 0, .size = 1u << 30, .thread = 1, .kind = kind::realloc_to});
   program.release(1, kept);
-  const scratch_file file("zero");
-  const recorded::header head = compile(program, file.path);
-  EXPECT_EQ(head.allocations, 2);
-  EXPECT_EQ(head.reallocations, 0);
-  EXPECT_EQ(head.releases, 2);
-  EXPECT_EQ(head.failed_calls, 1);
-  EXPECT_EQ(head.unknown_releases, 0);
-  expect_sound(workload_view(file.path));
+  const compiled made(program);
+  EXPECT_EQ(made.head.allocations, 2);
+  EXPECT_EQ(made.head.reallocations, 0);
+  EXPECT_EQ(made.head.releases, 2);
+  EXPECT_EQ(made.head.failed_calls, 1);
+  EXPECT_EQ(made.head.unknown_releases, 0);
+  expect_sound(made.work);
 }
 
 TEST(compiler, keeps_the_function_the_size_and_the_alignment) {
@@ -102,20 +98,18 @@ TEST(compiler, keeps_the_function_the_size_and_the_alignment) {
   program.release(1, program.acquire(1, 300, kind::new_object, 6), kind::delete_object, 6);
   program.release(1, program.acquire(1, 400, kind::posix_memalign, 12));
   program.release(1, program.acquire(1, std::uint64_t{1} << 40));
-  const scratch_file file("functions");
-  compile(program, file.path);
-  const workload_view work(file.path);
-  const std::vector<operation> done = operations_of(work, recorded::main_thread);
+  const compiled made(program);
+  const std::vector<operation> done = operations_of(made.work, recorded::main_thread);
   const std::vector<action> expected{
       action::allocate_zeroed, action::create,          action::destroy_sized,
       action::create_aligned,  action::destroy_aligned, action::allocate_aligned,
       action::release,         action::allocate,        action::release};
   ASSERT_EQ(done.size(), expected.size());
   for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i].what(), expected[i]) << i;
-  EXPECT_EQ(work.sides()[done[3].value()], (recorded::side{300, 64}));
-  EXPECT_EQ(work.sides()[done[5].value()], (recorded::side{400, 4096}));
-  EXPECT_EQ(work.sides()[done[7].value()], (recorded::side{std::uint64_t{1} << 40, 0}));
-  const std::vector<operation> left = operations_of(work, recorded::epilogue);
+  EXPECT_EQ(made.work.sides()[done[3].value()], (recorded::side{300, 64}));
+  EXPECT_EQ(made.work.sides()[done[5].value()], (recorded::side{400, 4096}));
+  EXPECT_EQ(made.work.sides()[done[7].value()], (recorded::side{std::uint64_t{1} << 40, 0}));
+  const std::vector<operation> left = operations_of(made.work, recorded::epilogue);
   ASSERT_EQ(left.size(), 1);
   EXPECT_EQ(left[0], operation(action::release, done[0].slot(), 100));
 }
@@ -139,12 +133,11 @@ TEST(compiler, counts_what_a_faulty_trace_holds) {
   program.release(1, 0x5000);
   const std::uint64_t twice = program.acquire(1, 10);
   program.write({.address = twice, .size = 20, .thread = 2, .kind = kind::new_object});
-  const scratch_file file("faulty");
-  const recorded::header head = compile(program, file.path, 7);
-  EXPECT_EQ(head.unknown_releases, 1);
-  EXPECT_EQ(head.doubled_blocks, 1);
-  EXPECT_EQ(head.lost_events, 7);
-  expect_sound(workload_view(file.path));
+  const compiled made(program, 7);
+  EXPECT_EQ(made.head.unknown_releases, 1);
+  EXPECT_EQ(made.head.doubled_blocks, 1);
+  EXPECT_EQ(made.head.lost_events, 7);
+  expect_sound(made.work);
 }
 
 TEST(compiler, starts_and_joins_every_thread_once) {
@@ -156,14 +149,12 @@ TEST(compiler, starts_and_joins_every_thread_once) {
   }
   program.join(1, 3);
   program.release(3, program.acquire(1, 16));  // of a thread that was joined: the main thread does it
-  const scratch_file file("starts");
-  compile(program, file.path);
-  const workload_view work(file.path);
-  EXPECT_EQ(work.streams().size(), recorded::main_thread + 9);
-  std::vector<int> started(work.streams().size());
-  std::vector<int> joined(work.streams().size());
-  for (std::uint32_t stream = 0; stream < work.streams().size(); ++stream)
-    for (const operation one : operations_of(work, stream)) {
+  const compiled made(program);
+  EXPECT_EQ(made.work.streams().size(), recorded::main_thread + 9);
+  std::vector<int> started(made.work.streams().size());
+  std::vector<int> joined(made.work.streams().size());
+  for (std::uint32_t stream = 0; stream < made.work.streams().size(); ++stream)
+    for (const operation one : operations_of(made.work, stream)) {
       if (one.what() == action::start_thread) ++started[one.slot()];
       if (one.what() == action::join_thread) ++joined[one.slot()];
     }
@@ -171,7 +162,7 @@ TEST(compiler, starts_and_joins_every_thread_once) {
     EXPECT_EQ(started[stream], 1) << stream;
     EXPECT_EQ(joined[stream], 1) << stream;
   }
-  expect_sound(work);
+  expect_sound(made.work);
 }
 
 TEST(compiler, starts_a_thread_where_the_program_did_if_the_trace_tells_in_time) {
@@ -180,14 +171,12 @@ TEST(compiler, starts_a_thread_where_the_program_did_if_the_trace_tells_in_time)
   program.create(2, 3);
   program.release(4, program.acquire(4, 16));
   program.create(2, 4);
-  const scratch_file file("starter");
-  compile(program, file.path);
-  const workload_view work(file.path);
+  const compiled made(program);
   const auto starts = [&](std::uint32_t stream) {
-    std::vector<std::uint32_t> made;
-    for (const operation one : operations_of(work, stream))
-      if (one.what() == action::start_thread) made.push_back(one.slot() - recorded::main_thread);
-    return made;
+    std::vector<std::uint32_t> started;
+    for (const operation one : operations_of(made.work, stream))
+      if (one.what() == action::start_thread) started.push_back(one.slot() - recorded::main_thread);
+    return started;
   };
   EXPECT_EQ(starts(recorded::main_thread), (std::vector<std::uint32_t>{1, 3}));
   EXPECT_EQ(starts(recorded::main_thread + 1), (std::vector<std::uint32_t>{2}));
@@ -196,16 +185,14 @@ TEST(compiler, starts_a_thread_where_the_program_did_if_the_trace_tells_in_time)
 TEST(compiler, makes_workloads_that_are_sound_in_any_order) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     const synthetic_program program = testing::swapping_program(8, 20'000, seed);
-    const scratch_file file("swaps");
-    const recorded::header head = compile(program, file.path);
-    EXPECT_EQ(head.unknown_releases + head.doubled_blocks, 0);
-    EXPECT_GT(head.remote_releases, 10'000);
-    const workload_view work(file.path);
-    EXPECT_GT(work.epochs().size(), 5);
-    EXPECT_EQ(work.epochs().back().live_bytes, program.live_bytes());
-    any_order order(work, seed);
+    const compiled made(program);
+    EXPECT_EQ(made.head.unknown_releases + made.head.doubled_blocks, 0);
+    EXPECT_GT(made.head.remote_releases, 10'000);
+    EXPECT_GT(made.work.epochs().size(), 5);
+    EXPECT_EQ(made.work.epochs().back().live_bytes, program.live_bytes());
+    any_order order(made.work, seed);
     EXPECT_EQ(order.run(), "");
-    EXPECT_EQ(order.meetings(), work.epochs().size());
+    EXPECT_EQ(order.meetings(), made.work.epochs().size());
   }
 }
 
@@ -213,15 +200,13 @@ TEST(compiler, makes_workloads_that_are_sound_in_any_order) {
 TEST(compiler, lists_what_lives_at_each_census) {
   const synthetic_program program = testing::swapping_program(4, 4000, 5);
   for (const std::unordered_set<std::uint32_t>& apart : {std::unordered_set<std::uint32_t>{}, {1, 3}}) {
-    const scratch_file file("censuses");
-    const recorded::header head = compile_with_censuses(program, file.path, 500, apart);
-    EXPECT_EQ(head.censuses, program.events.size() / 500 + 1);
-    EXPECT_EQ(head.sites, 3);
-    const workload_view work(file.path);
+    const compiled made(program, censuses{500, apart});
+    EXPECT_EQ(made.head.censuses, program.events.size() / 500 + 1);
+    EXPECT_EQ(made.head.sites, 3);
     for (std::uint32_t seed = 1; seed <= 5; ++seed) {
-      any_order order(work, seed);
+      any_order order(made.work, seed);
       EXPECT_EQ(order.run(), "") << seed;
-      EXPECT_EQ(order.censuses(), head.censuses);
+      EXPECT_EQ(order.censuses(), made.head.censuses);
     }
   }
 }
@@ -236,12 +221,11 @@ TEST(compiler, tells_site_and_age_of_survivors) {
   program.wait(1'000'000);
   program.at_site(8);
   program.reallocate(1, grown, 300);
-  const scratch_file file("survivors");
-  compile_with_censuses(program, file.path, 3);  // in the middle of the reallocation
-  const workload_view work(file.path);
-  ASSERT_EQ(work.censuses().size(), 2);
-  for (const recorded::census& one : work.censuses()) {
-    std::vector<recorded::survivor> found(work.survivors_of(one).begin(), work.survivors_of(one).end());
+  const compiled made(program, censuses{3});  // in the middle of the reallocation
+  ASSERT_EQ(made.work.censuses().size(), 2);
+  for (const recorded::census& one : made.work.censuses()) {
+    std::vector<recorded::survivor> found(made.work.survivors_of(one).begin(),
+                                          made.work.survivors_of(one).end());
     ASSERT_EQ(found.size(), 2);
     if (found[0].site != 7) std::swap(found[0], found[1]);
     EXPECT_EQ(found[0].site, 7);
@@ -265,15 +249,13 @@ TEST(compiler, gives_chosen_sites_a_heap_of_their_own) {
   const std::uint64_t moves = program.reallocate(1, one, 40);
   program.release(1, stays);
   program.release(1, moves);
-  const scratch_file file("apart");
-  compile_with_censuses(program, file.path, 100, {2});
-  const workload_view work(file.path);
+  const compiled made(program, censuses{100, {2}});
   std::vector<action> done;
-  for (const operation next : operations_of(work, recorded::main_thread)) done.push_back(next.what());
+  for (const operation next : operations_of(made.work, recorded::main_thread)) done.push_back(next.what());
   using enum action;
   EXPECT_EQ(done, (std::vector<action>{allocate, allocate_apart, allocate_apart, release_apart,
                                        allocate_apart, release, release_apart, release_apart}));
-  expect_sound(work);
+  expect_sound(made.work);
 }
 
 // Slots follow what lives, not the length of the recording.
@@ -285,8 +267,7 @@ TEST(compiler, needs_no_more_slots_for_a_longer_recording) {
     program.release(1, one);
     program.release(1, program.reallocate(1, other, 32));
   }
-  const scratch_file file("longer");
-  EXPECT_EQ(compile(program, file.path).slots, 8);
+  EXPECT_EQ(compiled(program).head.slots, 8);
 }
 
 TEST(compiler, writes_times_that_a_replay_can_keep) {
@@ -294,13 +275,12 @@ TEST(compiler, writes_times_that_a_replay_can_keep) {
   program.release(1, program.acquire(1, 16));
   program.wait(100);
   for (int i = 0; i < 1000; ++i) program.release(1, program.acquire(1, 16));
-  const scratch_file file("times");
-  EXPECT_EQ(compile(program, file.path).duration_us, 200);
-  const workload_view work(file.path);
+  const compiled made(program);
+  EXPECT_EQ(made.head.duration_us, 200);
   std::uint64_t last = 0;
   std::size_t times = 0;
-  for (const recorded::segment& piece : work.segments_of(work.streams()[recorded::main_thread]))
-    for (const operation one : work.operations_of(piece))
+  for (const recorded::segment& piece : made.work.segments_of(made.work.streams()[recorded::main_thread]))
+    for (const operation one : made.work.operations_of(piece))
       if (one.what() == action::wait_until) {
         EXPECT_GE(one.time(), last + 10);
         last = one.time();

@@ -11,6 +11,8 @@
 namespace heaplab {
 namespace {
 
+using testing::censuses;
+using testing::compiled;
 using testing::kind;
 using testing::metric;
 using testing::outcome;
@@ -26,23 +28,22 @@ outcome replay(const std::string& path, const std::string& options = "") {
 // Every way to replay the same file.
 TEST(replay, carries_out_what_eight_threads_did) {
   const synthetic_program program = testing::swapping_program(8, 2'000, 3);
-  const scratch_file file("eight");
-  const recorded::header head = compile(program, file.path);
+  const compiled made(program);
   for (const char* options :
        {"", "--fill none", "--fill all", "--marks", "--drift 0", "--latency", "--driver-alone",
         "--at-end leak", "--pace recorded", "--aged 1:30%", "--shift 44KiB"}) {
-    const outcome done = replay(file.path, options);
+    const outcome done = replay(made.file.path, options);
     ASSERT_EQ(done.status, 0) << options << done.output;
-    EXPECT_EQ(metric(done, "calls"), head.allocations + head.reallocations + head.releases) << done.output;
+    EXPECT_EQ(metric(done, "calls"), made.head.allocations + made.head.reallocations + made.head.releases)
+        << done.output;
     EXPECT_EQ(metric(done, "threads_started"), 7);
-    EXPECT_EQ(metric(done, "remote_releases"), head.remote_releases);
+    EXPECT_EQ(metric(done, "remote_releases"), made.head.remote_releases);
   }
 }
 
 TEST(replay, looks_at_memory_where_all_threads_meet) {
-  const scratch_file file("marks");
-  compile(testing::swapping_program(4, 20'000, 4), file.path);
-  const outcome done = replay(file.path, "--marks");
+  const compiled made(testing::swapping_program(4, 20'000, 4));
+  const outcome done = replay(made.file.path, "--marks");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_GT(metric(done, "marks"), 5) << done.output;
   EXPECT_GT(metric(done, "average_live_bytes"), 64 * 100);
@@ -55,11 +56,10 @@ TEST(replay, trims_as_often_as_the_time_of_the_recording_says) {
     for (int i = 0; i < 600; ++i) program.release(1, program.acquire(1, 1000));
     program.wait(static_cast<std::uint64_t>(testing::ticks_per_second / 100));
   }
-  const scratch_file file("trims");
-  compile(program, file.path);
-  EXPECT_EQ(metric(replay(file.path, "--trim-every 10ms"), "trims"), 9);
-  EXPECT_EQ(metric(replay(file.path, "--trim-every 20ms"), "trims"), 4);
-  EXPECT_EQ(metric(replay(file.path, "--trim-every 1h"), "trims"), 0);
+  const compiled made(program);
+  EXPECT_EQ(metric(replay(made.file.path, "--trim-every 10ms"), "trims"), 9);
+  EXPECT_EQ(metric(replay(made.file.path, "--trim-every 20ms"), "trims"), 4);
+  EXPECT_EQ(metric(replay(made.file.path, "--trim-every 1h"), "trims"), 0);
 }
 
 // A line of a census, as far as tests need it.
@@ -121,10 +121,9 @@ TEST(replay, tells_at_a_census_what_holds_the_memory) {
     if (i % 2 == 0) freed.push_back(block);
   }
   for (const std::uint64_t block : freed) program.release(1, block);
-  const scratch_file file("held");
-  compile_with_censuses(program, file.path, blocks);
+  const compiled made(program, censuses{blocks});
   for (const char* options : {"--fill all", "--fill all --trim"}) {
-    const std::vector<census_line> found = censuses_of(file.path, options);
+    const std::vector<census_line> found = censuses_of(made.file.path, options);
     ASSERT_EQ(found.size(), 2) << options;
     EXPECT_TRUE(found[0].is("sample"));
     EXPECT_EQ(found[0].number("live_blocks"), blocks);
@@ -162,11 +161,10 @@ TEST(replay, tells_at_a_census_what_holds_the_memory) {
 
 TEST(replay, leaves_out_samples_alone) {
   if (!testing::own_pages_are_told()) GTEST_SKIP() << "an emulator runs this";
-  const scratch_file file("sampled");
-  compile_with_censuses(testing::swapping_program(2, 1000, 8), file.path, 500);
-  std::vector<census_line> kept = censuses_of(file.path);
+  const compiled made(testing::swapping_program(2, 1000, 8), censuses{500});
+  std::vector<census_line> kept = censuses_of(made.file.path);
   EXPECT_GT(std::erase_if(kept, [](const census_line& one) { return one.is("sample"); }), 0);
-  const std::vector<census_line> found = censuses_of(file.path, "--no-samples");
+  const std::vector<census_line> found = censuses_of(made.file.path, "--no-samples");
   ASSERT_EQ(found.size(), kept.size());
   for (std::size_t place = 0; place < found.size(); ++place)
     EXPECT_EQ(found[place].number("time_us"), kept[place].number("time_us"));
@@ -176,10 +174,9 @@ TEST(replay, takes_censuses_where_threads_swap_blocks) {
   if (!testing::own_pages_are_told()) GTEST_SKIP() << "an emulator runs this";
   const synthetic_program program = testing::swapping_program(4, 20'000, 8);
   for (const std::unordered_set<std::uint32_t>& apart : {std::unordered_set<std::uint32_t>{}, {1, 2}}) {
-    const scratch_file file("swapped");
-    const recorded::header head = compile_with_censuses(program, file.path, 3000, apart);
-    const std::vector<census_line> found = censuses_of(file.path, "--fill all");
-    ASSERT_EQ(found.size(), head.censuses);
+    const compiled made(program, censuses{3000, apart});
+    const std::vector<census_line> found = censuses_of(made.file.path, "--fill all");
+    ASSERT_EQ(found.size(), made.head.censuses);
     for (const census_line& one : found) {
       EXPECT_EQ(one.number("live"), one.number("live_bytes"));
       std::uint64_t blocks = 0, shared = 0;
@@ -202,9 +199,8 @@ TEST(replay, keeps_the_recorded_pace) {
   const std::uint64_t block = program.acquire(1, 10);
   program.wait(100'000'000);  // 100 ms
   program.release(1, block);
-  const scratch_file file("pace");
-  compile(program, file.path);
-  EXPECT_GE(metric(replay(file.path, "--pace recorded"), "wall_time"), 0.1);
+  const compiled made(program);
+  EXPECT_GE(metric(replay(made.file.path, "--pace recorded"), "wall_time"), 0.1);
 }
 
 // Blocks of more than 25 bits of size, of no bytes, of functions with an alignment.
@@ -220,9 +216,8 @@ TEST(replay, calls_every_function) {
   program.release(1, program.reallocate(1, program.acquire(1, 100, kind::calloc), 40 << 20));
   program.acquire(1, 10, kind::new_object);
   program.acquire(1, 20, kind::new_object, 5);
-  const scratch_file file("functions");
-  compile(program, file.path);
-  const outcome done = replay(file.path, "--fill all");
+  const compiled made(program);
+  const outcome done = replay(made.file.path, "--fill all");
   EXPECT_EQ(done.status, 0) << done.output;
   EXPECT_EQ(metric(done, "peak_live"), 50 << 20);
 }
@@ -237,10 +232,9 @@ TEST(replay, refuses_in_one_line) {
   refused("--file no/such", "--file: no/such: No such file or directory");
   refused("--file .", "--file: .: not a file");
   refused("--file " PROGRAMS "/replay", "--file: " PROGRAMS "/replay: not a workload file");
-  const scratch_file plain("plain");
-  compile(testing::swapping_program(1, 10, 1), plain.path);
-  refused("--file " + plain.path + " --census x",
-          "--census: " + plain.path + " was compiled without --census");
+  const compiled plain(testing::swapping_program(1, 10, 1));
+  refused("--file " + plain.file.path + " --census x",
+          "--census: " + plain.file.path + " was compiled without --census");
   refused("--file x --trim", "--trim goes with --census");
   refused("--file x --no-samples", "--no-samples goes with --census");
   refused("--file x --census y --latency", "--census goes without --latency");

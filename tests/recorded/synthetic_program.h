@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recorded/compiler.h"
+#include "recorded/workload_view.h"
 #include "trace/raw/event.h"
 
 namespace heaplab::testing {
@@ -139,25 +140,34 @@ public:
   const std::string path;
 };
 
-inline recorded::header compile(const synthetic_program& program, const std::string& path,
-                                std::uint64_t lost = 0) {
-  recorded::compiler compiler(path, 1, ticks_per_second);
-  for (const event& next : program.events) compiler.add(next);
-  return compiler.finish(lost);
-}
+// A census after each `every` events, and one at the end; with 0 none.
+struct censuses {
+  std::uint64_t every = 0;
+  std::unordered_set<std::uint32_t> apart = {};
+};
 
-// With a census after each `every` events, and one at the end.
-inline recorded::header compile_with_censuses(const synthetic_program& program, const std::string& path,
-                                              std::uint64_t every,
-                                              std::unordered_set<std::uint32_t> apart = {}) {
-  recorded::compiler compiler(path, 1, ticks_per_second, std::move(apart));
-  std::uint64_t events = 0;
-  for (const event& next : program.events) {
-    compiler.add(next);
-    if (++events % every == 0) compiler.list_survivors(recorded::occasion::sample);
+// The workload file of a program.
+struct compiled {
+  explicit compiled(const synthetic_program& program, std::uint64_t lost = 0)
+      : head(write(program, {}, lost)) {}
+  compiled(const synthetic_program& program, censuses taken) : head(write(program, std::move(taken), 0)) {}
+
+  const scratch_file file{"compiled"};
+  const recorded::header head;
+  const recorded::workload_view work{file.path};
+
+private:
+  recorded::header write(const synthetic_program& program, censuses taken, std::uint64_t lost) const {
+    recorded::compiler compiler(file.path, 1, ticks_per_second, std::move(taken.apart));
+    std::uint64_t events = 0;
+    for (const event& next : program.events) {
+      compiler.add(next);
+      if (taken.every != 0 && ++events % taken.every == 0)
+        compiler.list_survivors(recorded::occasion::sample);
+    }
+    if (taken.every != 0) compiler.list_survivors(recorded::occasion::end);
+    return compiler.finish(lost);
   }
-  compiler.list_survivors(recorded::occasion::end);
-  return compiler.finish();
-}
+};
 
 }  // namespace heaplab::testing

@@ -9,6 +9,7 @@
 #include "recorded/file_error.h"
 #include "recorded/synthetic_program.h"
 #include "recorded/workload_writer.h"
+#include "support/scratch_folder.h"
 
 namespace heaplab {
 namespace {
@@ -30,19 +31,14 @@ std::string refusal_of(const std::string& path) {
   }
 }
 
-std::string read_all(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void write_all(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 TEST(workload_view, sees_every_flipped_bit) {
-  const scratch_file file("flipped");
-  compile(testing::swapping_program(2, 500, 1), file.path);
-  const std::string whole = read_all(file.path);
+  const testing::compiled made(testing::swapping_program(2, 500, 1));
+  const scratch_file& file = made.file;
+  const std::string whole = testing::text_of(file.path);
   EXPECT_EQ(refusal_of(file.path), "accepted");
   for (std::size_t at = 0; at < whole.size(); at += 97) {
     if (at >= sizeof(header) && at < header::bytes) continue;  // no meaning yet
@@ -54,9 +50,9 @@ TEST(workload_view, sees_every_flipped_bit) {
 }
 
 TEST(workload_view, says_in_a_line_what_is_wrong) {
-  const scratch_file file("wrong");
-  compile(testing::swapping_program(2, 500, 1), file.path);
-  const std::string whole = read_all(file.path);
+  const testing::compiled made(testing::swapping_program(2, 500, 1));
+  const scratch_file& file = made.file;
+  const std::string whole = testing::text_of(file.path);
   const auto refused = [&](const std::string& text) {
     write_all(file.path, text);
     return refusal_of(file.path);

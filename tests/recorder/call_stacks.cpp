@@ -133,14 +133,8 @@ void call_in_handler_of_fault() {}
 }  // namespace
 
 int main(int count, char** words) {
-  if (count > 1 && std::strcmp(words[1], "fault") == 0) {
-    call_in_handler_of_fault();
-    return 1;
-  }
-  if (count > 1 && std::strcmp(words[1], "handler") == 0) {
-    call_in_handler(0);
-    return 0;
-  }
+  if (count > 1 && std::strcmp(words[1], "fault") == 0) return call_in_handler_of_fault(), 1;
+  if (count > 1 && std::strcmp(words[1], "handler") == 0) return call_in_handler(0), 0;
   if (count > 1) {
     call_elsewhere();
     call_in_handler_elsewhere();

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <new>
 
 extern "C" {

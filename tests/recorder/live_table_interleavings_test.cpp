@@ -10,10 +10,9 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 #include "recorder/live_table.h"
 
 namespace heaplab::recorder {
@@ -140,18 +139,16 @@ protected:
     const auto reader = [&] {
       explore::explorer::running()->point();
       for (const raw_live_block& entry : bucket_->entries())
-        if (entry.what != 0 && entry.what != being_written && !is_whole(entry))
-          throw std::runtime_error("a killed process leaves half an entry");
+        explore::require(entry.what == 0 || entry.what == being_written || is_whole(entry),
+                         "a killed process leaves half an entry");
     };
     const explore::program all{.setup = setup, .threads = {first, second, reader}, .check = check};
-    const explore::outcome result = explore::explorer(all, {.preemptions = 3}).explore();
-    EXPECT_FALSE(result.failed) << result.what;
-    EXPECT_GT(result.runs, 100U);
+    explore::expect_sound(explore::explorer(all, {.preemptions = 3}).explore(), 100);
   }
 
   void expect_whole(const std::optional<raw_live_block>& found, std::uint64_t address) {
-    if (!found || trace::address_in(found->what) != address || !is_whole(*found))
-      throw std::runtime_error("a block is lost or another's");
+    explore::require(found && trace::address_in(found->what) == address && is_whole(*found),
+                     "a block is lost or another's");
   }
 
   std::uint64_t address(std::size_t number) { return one_bucket::addresses()[number]; }
@@ -161,9 +158,7 @@ protected:
 
 TEST_F(live_table_interleavings, two_blocks_take_two_entries) {
   const auto put = [&](std::size_t number) {
-    return [&, number] {
-      if (!bucket_->table.put(block_of(address(number)))) throw std::runtime_error("no room");
-    };
+    return [&, number] { explore::require(bucket_->table.put(block_of(address(number))), "no room"); };
   };
   explore(false, put(0), put(1), [&] {
     for (const std::size_t number : {0U, 1U})

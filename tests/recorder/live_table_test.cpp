@@ -8,8 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <vector>
+
+#include "check/run_threads.h"
 
 namespace heaplab::recorder {
 namespace {
@@ -107,18 +108,15 @@ TEST(live_table, threads_take_what_others_have_put) {
   constexpr unsigned threads = 4;
   levels kept;
   std::atomic<std::uint64_t> mailbox[32]{};
-  std::vector<std::thread> all;
-  for (unsigned thread = 0; thread < threads; ++thread)
-    all.emplace_back([&, thread] {
-      std::mt19937 random(thread);
-      for (std::uint64_t step = 1; step <= 50'000; ++step) {
-        const std::uint64_t address = 64 * (step * threads + thread);
-        kept.put(block_at(address, step));
-        const std::uint64_t other = mailbox[random() % 32].exchange(address);
-        if (other != 0 && !kept.table.take(other)) ADD_FAILURE() << other;
-      }
-    });
-  for (std::thread& thread : all) thread.join();
+  check::run_threads(threads, [&](unsigned thread) {
+    std::mt19937 random(thread);
+    for (std::uint64_t step = 1; step <= 50'000; ++step) {
+      const std::uint64_t address = 64 * (step * threads + thread);
+      kept.put(block_at(address, step));
+      const std::uint64_t other = mailbox[random() % 32].exchange(address);
+      if (other != 0 && !kept.table.take(other)) ADD_FAILURE() << other;
+    }
+  });
   std::size_t left = 0;
   for (const auto& place : mailbox) left += place.load() != 0 ? 1 : 0;
   EXPECT_EQ(kept.found().size(), left);

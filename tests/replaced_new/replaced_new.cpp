@@ -2,9 +2,12 @@
 // others to the malloc library: C++20 [new.delete] says which of those must come to the program's. The pair
 // is HEAPLAB_REPLACED: plain, array, aligned or aligned_array. Exit status 0: so it is, 1: not (a line for
 // each form says what).
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <new>
+#include <utility>
 
 #define HEAPLAB_PLAIN 1
 #define HEAPLAB_ARRAY 2
@@ -20,32 +23,19 @@ constexpr auto wide = std::align_val_t{64};
 class own_blocks {
 public:
   void* take() {
-    if (refuses) throw std::bad_alloc();
-    for (cell& one : cells_)
-      if (!one.used) {
-        one.used = true;
-        return one.bytes;
-      }
-    throw std::bad_alloc();
+    cell* const unused = refuses ? std::end(cells_) : std::ranges::find(cells_, false, &cell::used);
+    if (unused == std::end(cells_)) throw std::bad_alloc();
+    unused->used = true;
+    return unused->bytes;
   }
   void give_back(void* block) {
-    for (cell& one : cells_)
-      if (one.bytes == block && one.used) {
-        one.used = false;
-        return;
-      }
-    took_foreign_block = true;
+    if (!has(block) || !std::exchange(cells_[static_cast<cell*>(block) - cells_].used, false))
+      took_foreign_block = true;
   }
   bool has(const void* block) const {
-    for (const cell& one : cells_)
-      if (one.bytes == block) return true;
-    return false;
+    return std::ranges::any_of(cells_, [block](const cell& one) { return one.bytes == block; });
   }
-  bool all_back() const {
-    for (const cell& one : cells_)
-      if (one.used) return false;
-    return true;
-  }
+  bool all_back() const { return std::ranges::none_of(cells_, &cell::used); }
 
   bool refuses = false;
   bool took_foreign_block = false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocators/scalloc/policy/variants.h"
+#include "check/children.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
 
@@ -198,8 +199,7 @@ int open_under_limit(std::size_t limit) {
     std::memset(span->base, 1, two_zones.fine_span_bytes);
     _exit(0);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
+  const int status = check::status_of(child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

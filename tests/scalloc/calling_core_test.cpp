@@ -12,6 +12,7 @@
 
 #include "allocators/scalloc/policy/variants.h"
 #include "allocators/scalloc/scalloc_heap.h"
+#include "check/run_threads.h"
 #include "support/cpus.h"
 
 namespace heaplab::scalloc {
@@ -123,7 +124,7 @@ TEST_F(calling_core, gives_no_block_to_two_threads_that_migrate) {
     for (unsigned i = 1; i < 16; ++i) faults += block[i] != tag;
     tested::deallocate(block);
   };
-  const auto work = [&](unsigned number) {
+  check::run_threads(threads, [&](unsigned number) {
     std::uint32_t random = number * 7919;
     for (unsigned round = 0; round < 30'000; ++round) {
       random = random * 1'664'525 + 1'013'904'223;
@@ -134,10 +135,7 @@ TEST_F(calling_core, gives_no_block_to_two_threads_that_migrate) {
       std::memset(block, static_cast<int>(random >> 24), 16);
       if (unsigned char* const old = exchange[(random >> 8) % places].exchange(block)) check_and_free(old);
     }
-  };
-  std::vector<std::thread> team;
-  for (unsigned i = 0; i < threads; ++i) team.emplace_back(work, i);
-  for (std::thread& one : team) one.join();
+  });
   for (auto& place : exchange)
     if (unsigned char* const old = place.exchange(nullptr)) check_and_free(old);
   EXPECT_EQ(faults.load(), 0U);

@@ -6,16 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
 #include "allocators/scalloc/frontend/frontend.h"
+#include "explore/explorer.h"
 
 namespace heaplab::scalloc::testing {
 
-inline void require(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
+using explore::require;
 
 // Looks at one heap, after each operation on an atomic.
 template <class Traits>

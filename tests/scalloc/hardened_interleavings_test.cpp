@@ -1,11 +1,5 @@
 // The live map and the encoded links of scalloc-hardened, in every interleaving.
-#include <gtest/gtest.h>
-
-#include <optional>
-#include <set>
-
-#include "explore/explorer.h"
-#include "scalloc/small_heap.h"
+#include "scalloc/explored_scene.h"
 
 namespace heaplab::scalloc::testing {
 namespace {
@@ -30,8 +24,7 @@ explore::outcome two_frees_of_one_block() {
 }
 
 TEST(hardened_interleavings, one_of_two_frees_of_a_block_is_refused) {
-  const explore::outcome result = two_frees_of_one_block<explored_sync>();
-  EXPECT_FALSE(result.failed) << result.what;
+  explore::expect_sound(two_frees_of_one_block<explored_sync>(), 1);
 }
 
 // An exchange that looks, and then writes whatever has happened meanwhile.
@@ -51,50 +44,17 @@ TEST(hardened_interleavings, find_the_torn_exchange) {
   EXPECT_TRUE(two_frees_of_one_block<torn_sync>().failed);
 }
 
+using hardened_interleavings_two_blocks = explored_scene<two_blocks>;
+
 // The owner frees, takes the remote list back and allocates while others free blocks of the span: no
 // block is handed out while the map says that it is live, and no link is damaged.
-TEST(hardened_interleavings, remote_frees_against_the_owner) {
-  std::optional<small_heap<explored_sync, two_blocks>> heap;
-  void* blocks[4];
-  std::set<void*> live;
-  const auto setup = [&] {
-    heap.reset();
-    heap.emplace(2);
-    live.clear();
-    for (void*& block : blocks) live.insert(block = heap->allocate(0));
-  };
-  const auto free = [&](unsigned thread, unsigned index) {
-    live.erase(blocks[index]);
-    heap->free(thread, blocks[index]);
-  };
-  const auto allocate = [&] { live.insert(heap->allocate(0)); };
-  const explore::outcome result =
-      explore::explorer({setup,
-                         {[&] { free(0, 2), allocate(), allocate(); }, [&] { free(1, 3), free(1, 0); }},
-                         [&] { heap->check(live); },
-                         [&] { heap->check_step(live); }},
-                        {.preemptions = 2})
-          .explore();
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 10U);
+TEST_F(hardened_interleavings_two_blocks, remote_frees_against_the_owner) {
+  expect_sound([&] { start(2, 4); },
+               {[&] { free(0, 2), allocate(0), allocate(0); }, [&] { free(1, 3), free(1, 0); }});
 }
 
 // The same where another thread gives blocks of the owner's span back together, and then ends.
-TEST(hardened_interleavings, a_batch_against_the_owner) {
-  std::optional<small_heap<explored_sync, two_blocks>> heap;
-  void* blocks[4];
-  std::set<void*> live;
-  const auto setup = [&] {
-    heap.reset();
-    heap.emplace(2);
-    live.clear();
-    for (void*& block : blocks) live.insert(block = heap->allocate(0));
-  };
-  const auto owner = [&] {
-    live.erase(blocks[3]);
-    heap->free(0, blocks[3]);
-    for (unsigned step = 0; step < 2; ++step) live.insert(heap->allocate(0));
-  };
+TEST_F(hardened_interleavings_two_blocks, a_batch_against_the_owner) {
   const auto other = [&] {
     for (void* const block : {blocks[0], blocks[1], blocks[2]}) {
       live.erase(block);
@@ -102,12 +62,7 @@ TEST(hardened_interleavings, a_batch_against_the_owner) {
     }
     heap->end_thread(1);
   };
-  const explore::outcome result =
-      explore::explorer({setup, {owner, other}, [&] { heap->check(live); }, [&] { heap->check_step(live); }},
-                        {.preemptions = 2})
-          .explore();
-  EXPECT_FALSE(result.failed) << result.what;
-  EXPECT_GT(result.runs, 10U);
+  expect_sound([&] { start(2, 4); }, {[&] { free(0, 3), allocate(0), allocate(0); }, other});
 }
 
 // What two threads that free a block at the same instant may leave behind: the block is in the list, and

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
-#include <numeric>
 #include <set>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -27,11 +26,10 @@ TYPED_TEST_SUITE(heap_test, heaps);
 
 // Under the thread sanitizer: whoever asks for statistics races with nobody.
 TYPED_TEST(heap_test, tells_its_statistics_while_others_allocate) {
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (unsigned thread = 0; thread < 2; ++thread)
-    threads.emplace_back([&] {
-      while (!stop.load())
+    threads.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested())
         for (const std::size_t size : {40UL, 3000UL, 50'000UL, 600'000UL, 3'000'000UL}) {
           void* blocks[20];
           for (void*& block : blocks) block = TypeParam::allocate(size);
@@ -43,8 +41,6 @@ TYPED_TEST(heap_test, tells_its_statistics_while_others_allocate) {
     EXPECT_LE(now.committed, now.reserved);
     std::this_thread::yield();
   }
-  stop.store(true);
-  for (std::thread& thread : threads) thread.join();
 }
 
 // --- zeroed blocks ---

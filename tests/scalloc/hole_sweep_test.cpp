@@ -33,8 +33,7 @@ constexpr config many_pages = [] {
 using hole_sweep_test = sweep_of<many_blocks>;
 
 TEST_F(hole_sweep_test, holes_are_purged_but_for_the_first_blocks_page) {
-  tested_->fill(65);  // the second span is hot
-  release(0, 48);     // the last freed, 47, lies in the third page
+  start(65, 48);  // the second span is hot; the last freed, 47, lies in the third page
   EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(holes_around(0), 0b0011U);
   EXPECT_EQ(pages_with_memory(0), 2U);
@@ -55,8 +54,7 @@ TEST_F(hole_sweep_test, holes_are_filled_again_with_every_block_once) {
   EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 1U);
   for (unsigned step = 0; step < 63 + 60 + 56; ++step) tested_->take(0);
-  EXPECT_EQ(tested_->spans_in(span_state::hot) + tested_->spans_in(span_state::floating), 3U)
-      << "a block was lost";
+  expect_spans_in_use(3);
   EXPECT_EQ(holes_around(0) | holes_around(64), 0U);
   tested_->check_all();
 }
@@ -70,16 +68,14 @@ TEST_F(hole_sweep_test, holes_hold_blocks_that_other_threads_freed) {
     EXPECT_TRUE(tested_->holes.sweep_all());
     EXPECT_NE(holes_around(0), 0U);
     for (unsigned step = 0; step < 63 + 48; ++step) tested_->take(0);
-    EXPECT_EQ(tested_->spans_in(span_state::hot) + tested_->spans_in(span_state::floating), 2U)
-        << "a block was lost";
+    expect_spans_in_use(2);
     tested_->check_all();
   }
 }
 
 // The hot span has no listed block any more, but holes.
 TEST_F(hole_sweep_test, holes_of_a_thread_that_ends_keep_their_count) {
-  tested_->fill(128);
-  release(0, 48);
+  start(128, 48);
   EXPECT_TRUE(tested_->holes.sweep_all());
   tested_->fill(16);
   ASSERT_NE(holes_around(0), 0U);
@@ -90,8 +86,7 @@ TEST_F(hole_sweep_test, holes_of_a_thread_that_ends_keep_their_count) {
 }
 
 TEST_F(hole_sweep_test, holes_of_a_span_that_becomes_free_are_forgotten) {
-  tested_->fill(65);
-  release(0, 48);
+  start(65, 48);
   EXPECT_TRUE(tested_->holes.sweep_all());
   release(48, 64);
   EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
@@ -100,8 +95,7 @@ TEST_F(hole_sweep_test, holes_of_a_span_that_becomes_free_are_forgotten) {
 }
 
 TEST_F(hole_sweep_test, holes_are_looked_for_once_until_the_span_changes) {
-  tested_->fill(65);
-  release(0, 32);
+  start(65, 32);
   EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_FALSE(tested_->holes.sweep_all());
   release(32, 48);
@@ -112,16 +106,14 @@ TEST_F(hole_sweep_test, holes_are_looked_for_once_until_the_span_changes) {
 
 // A program that writes to a freed block damages the list.
 TEST_F(hole_sweep_test, holes_are_left_alone_where_a_list_is_damaged) {
-  tested_->fill(65);
-  release(0, 48);
+  start(65, 48);
   std::memset(tested_->blocks[20], 0x5a, 16);
   EXPECT_FALSE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 4U);
 }
 
 TEST_F(hole_sweep_test, holes_are_left_alone_where_a_list_runs_in_a_circle) {
-  tested_->fill(65);
-  release(0, 48);
+  start(65, 48);
   std::memcpy(tested_->blocks[20], &tested_->blocks[40], sizeof(void*));
   EXPECT_FALSE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 4U);
@@ -147,37 +139,29 @@ TEST_F(hole_sweep_test, holes_of_quiet_spans_are_purged_at_the_second_look) {
 
 // While the pages go back, nobody takes blocks from the span.
 TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_allocates) {
-  tested_->fill(128);
-  release(0, 48);
+  start(128, 48);
   bool called = false;
-  hooked_platform::before_purge = [&] {
+  sweep_meanwhile([&] {
     called = true;
     for (unsigned step = 0; step < 80; ++step) tested_->take(0);
-  };
-  EXPECT_TRUE(tested_->holes.sweep_all());
+  });
   EXPECT_TRUE(called);
   tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_are_purged_while_the_last_blocks_are_freed) {
-  tested_->fill(65);
-  release(0, 48);
-  hooked_platform::before_purge = [&] {
+  start(65, 48);
+  sweep_meanwhile([&] {
     release(48, 60), release(60, 64, 1);
     for (unsigned step = 0; step < 80; ++step) tested_->take(0);
-  };
-  EXPECT_TRUE(tested_->holes.sweep_all());
-  hooked_platform::before_purge = nullptr;
+  });
   EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
   tested_->check_all();
 }
 
 TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_ends) {
-  tested_->fill(65);
-  release(0, 48);
-  hooked_platform::before_purge = [&] { tested_->end_thread(0); };
-  EXPECT_TRUE(tested_->holes.sweep_all());
-  hooked_platform::before_purge = nullptr;
+  start(65, 48);
+  sweep_meanwhile([&] { tested_->end_thread(0); });
   EXPECT_EQ(tested_->span_of(tested_->blocks[0]).owner(std::memory_order_relaxed),
             &tested_->front.orphanage());
   for (unsigned step = 0; step < 63 + 48; ++step) tested_->take(1);
@@ -188,19 +172,15 @@ using hole_sweep_beside_cached_blocks = sweep_of<many_blocks_and_a_cached_one>;
 
 // The span returns from the sweep, and not from its owner: the map forgets the owner all the same.
 TEST_F(hole_sweep_beside_cached_blocks, holes_are_purged_while_the_last_blocks_are_freed) {
-  tested_->fill(65);
-  release(0, 48);
-  hooked_platform::before_purge = [&] { release(48, 60), release(60, 64, 1); };
-  EXPECT_TRUE(tested_->holes.sweep_all());
-  hooked_platform::before_purge = nullptr;
+  start(65, 48);
+  sweep_meanwhile([&] { release(48, 60), release(60, 64, 1); });
   EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
   tested_->check_all();
 }
 
 // A child that is forked in the middle of a sweep may lose blocks, and hands none out twice.
 TEST_F(hole_sweep_test, holes_that_are_being_purged_are_lost_in_a_child_of_fork) {
-  tested_->fill(65);
-  release(0, 48);
+  start(65, 48);
   hooked_platform::before_purge = [&] {
     tested_->front.expect_lost_counts();
     tested_->holes.after_fork_in_child();
@@ -215,12 +195,11 @@ TEST_F(hole_sweep_test, holes_that_are_being_purged_are_lost_in_a_child_of_fork)
 using hole_sweep_of_page_sized_blocks = sweep_of<block_is_page>;
 
 TEST_F(hole_sweep_of_page_sized_blocks, pages_are_purged_but_for_the_first) {
-  tested_->fill(5);
-  release(0, 3);
+  start(5, 3);
   EXPECT_TRUE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 2U);
   for (unsigned step = 0; step < 6; ++step) tested_->take(0);
-  EXPECT_EQ(tested_->spans_in(span_state::floating) + tested_->spans_in(span_state::hot), 2U);
+  expect_spans_in_use(2);
   tested_->check_all();
 }
 
@@ -236,7 +215,7 @@ TEST_F(hole_sweep_inside_blocks, pages_are_purged_behind_the_link) {
   EXPECT_EQ(pages_with_memory(0), before - 50 * 3);
   EXPECT_EQ(holes_around(0), 0U);
   for (unsigned step = 0; step < 63 + 40; ++step) tested_->take(0);
-  EXPECT_EQ(tested_->spans_in(span_state::floating) + tested_->spans_in(span_state::hot), 2U);
+  expect_spans_in_use(2);
   tested_->check_all();
 }
 
@@ -246,77 +225,64 @@ struct crowded_sync : concurrent::std_sync {
 };
 
 // Thread 0 sleeps; its span, of 64 blocks in four pages, is hot and others free.
-class hole_sweep_of_hot_spans : public ::testing::Test {
+class hole_sweep_of_hot_spans : public sweep_of<many_blocks, crowded_sync> {
 protected:
-  hole_sweep_of_hot_spans() {
-    fake_platform::reset();
-    hooked_platform::before_purge = nullptr;
-    tested_.fill(64);
+  void SetUp() override {
+    sweep_of::SetUp();
+    tested_->fill(64);
   }
-  void release(unsigned first, unsigned end) {
-    for (; first < end; ++first) tested_.release(1, first);
-  }
-  auto& span() { return tested_.span_of(tested_.blocks[0]); }
-  unsigned pages_with_memory() {
-    unsigned count = 0;
-    for (std::size_t offset = 0; offset < many_blocks.fine_span_bytes; offset += os_pages::page_bytes())
-      count += has_memory(span().base + offset) ? 1U : 0U;
-    return count;
-  }
+  void release(unsigned first, unsigned end) { sweep_of::release(first, end, 1); }
   void expect_whole() {
-    tested_.check_all();
-    EXPECT_EQ(tested_.spans_in(span_state::hot), 1U);
+    tested_->check_all();
+    EXPECT_EQ(tested_->spans_in(span_state::hot), 1U);
   }
-
-  holed_heap<crowded_sync, many_blocks> tested_{3};
 };
 
 TEST_F(hole_sweep_of_hot_spans, holes_go_back_while_the_owner_sleeps) {
   release(0, 64);
-  EXPECT_TRUE(tested_.holes.sweep_all());
-  EXPECT_EQ(pages_with_memory(), 1U);
-  EXPECT_FALSE(tested_.holes.sweep_all()) << "nothing has changed";
-  for (unsigned step = 0; step < 64; ++step) tested_.take(0);
-  EXPECT_EQ(tested_.spans_in(span_state::hot) + tested_.spans_in(span_state::floating), 1U)
-      << "a block was lost";
-  EXPECT_EQ(span().holes | span().hot_holes.load(std::memory_order_relaxed), 0U);
+  EXPECT_TRUE(tested_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 1U);
+  EXPECT_FALSE(tested_->holes.sweep_all()) << "nothing has changed";
+  for (unsigned step = 0; step < 64; ++step) tested_->take(0);
+  expect_spans_in_use(1);
+  EXPECT_EQ(holes_around(0), 0U);
   expect_whole();
 }
 
 TEST_F(hole_sweep_of_hot_spans, holes_need_whole_pages_of_free_blocks) {
   release(1, 16), release(17, 32), release(33, 64);
-  EXPECT_FALSE(tested_.holes.sweep_all());
-  EXPECT_EQ(pages_with_memory(), 4U) << "the last page has the first block of the list";
+  EXPECT_FALSE(tested_->holes.sweep_all());
+  EXPECT_EQ(pages_with_memory(0), 4U) << "the last page has the first block of the list";
   expect_whole();
 }
 
 TEST_F(hole_sweep_of_hot_spans, holes_keep_their_count_where_the_owner_ends) {
   release(0, 48);
-  EXPECT_TRUE(tested_.holes.sweep_all());
-  tested_.end_thread(0);
+  EXPECT_TRUE(tested_->holes.sweep_all());
+  tested_->end_thread(0);
   release(48, 64);
-  EXPECT_EQ(tested_.spans_in(span_state::free), 1U);
-  tested_.check_all();
+  EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
+  tested_->check_all();
 }
 
 // The owner takes the list, and ends before it has taken the holes.
 TEST_F(hole_sweep_of_hot_spans, holes_keep_their_count_where_the_owner_runs_dry) {
   release(0, 64);
-  EXPECT_TRUE(tested_.holes.sweep_all());
-  tested_.fill(16);
-  ASSERT_NE(span().hot_holes.load(std::memory_order_relaxed), 0U);
-  tested_.end_thread(0);
-  for (unsigned step = 64; step < 80; ++step) tested_.release(1, step);
-  EXPECT_EQ(tested_.spans_in(span_state::free), 1U);
-  tested_.check_all();
+  EXPECT_TRUE(tested_->holes.sweep_all());
+  tested_->fill(16);
+  ASSERT_NE(tested_->span_of(tested_->blocks[0]).hot_holes.load(std::memory_order_relaxed), 0U);
+  tested_->end_thread(0);
+  release(64, 80);
+  EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
+  tested_->check_all();
 }
 
 TEST_F(hole_sweep_of_hot_spans, holes_go_back_in_silence_after_two_looks) {
   release(0, 64);
-  tested_.holes.sweep_quiet(1'000);
-  EXPECT_EQ(pages_with_memory(), 4U);
-  tested_.holes.sweep_quiet(2'000);
-  EXPECT_EQ(pages_with_memory(), 1U);
+  tested_->holes.sweep_quiet(1'000);
+  EXPECT_EQ(pages_with_memory(0), 4U);
+  tested_->holes.sweep_quiet(2'000);
+  EXPECT_EQ(pages_with_memory(0), 1U);
   expect_whole();
 }
 

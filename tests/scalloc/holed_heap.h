@@ -2,7 +2,6 @@
 // memory went back to the system while the block was in use.
 #pragma once
 
-#include <cstring>
 #include <functional>
 #include <set>
 #include <span>
@@ -44,7 +43,7 @@ public:
 
   // Blocks of thread 0.
   void fill(unsigned count) {
-    for (unsigned step = 0; step < count; ++step) blocks.push_back(take(0));
+    for (unsigned step = 0; step < count; ++step) this->blocks.push_back(take(0));
   }
   void* take(unsigned thread) {
     void* const block = this->allocate(thread);
@@ -53,7 +52,7 @@ public:
     return block;
   }
   void release(unsigned thread, unsigned index) {
-    void* const block = blocks[index];
+    void* const block = this->blocks[index];
     require(contents(block) == block, "memory of a block in use went back");
     live.erase(block);
     this->free(thread, block);
@@ -64,7 +63,6 @@ public:
     this->check(live);
   }
 
-  std::vector<void*> blocks;
   std::set<void*> live;
   hole_sweep<traits> holes{this->front};
 

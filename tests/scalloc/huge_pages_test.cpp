@@ -50,79 +50,75 @@ protected:
   using heap_traits = test_traits<concurrent::std_sync, settings_tested, huge_page_log>;
   using heap = large_blocks<heap_traits>;
 
-  huge_pages_of_large_blocks() { huge_page_log::asked = huge_page_log::forbidden = 0; }
+  explicit huge_pages_of_large_blocks(std::size_t retained = 0) : tested_(retained) {
+    huge_page_log::asked = huge_page_log::forbidden = 0;
+    tested_.allow_huge_pages();
+  }
 
   char* fill(char* block, std::size_t bytes) {
     std::memset(block, 1, bytes);
     return block;
   }
-  char* allocate(heap& from, std::size_t bytes) {
-    from.allow_huge_pages();
-    return static_cast<char*>(from.allocate(bytes, 16, false));
-  }
+  char* allocate(std::size_t bytes) { return static_cast<char*>(tested_.allocate(bytes, 16, false)); }
   // Bytes for which the next block of a size asks for huge pages.
-  std::size_t asked_by_the_next(heap& from, std::size_t bytes) {
+  std::size_t asked_by_the_next(std::size_t bytes) {
     const std::size_t before = huge_page_log::asked;
-    from.deallocate(allocate(from, bytes));
+    tested_.deallocate(allocate(bytes));
     return huge_page_log::asked - before;
   }
+
+  heap tested_;
 };
 
 TEST_F(huge_pages_of_large_blocks, follow_from_blocks_of_about_the_size) {
-  heap tested{0};
-  tested.deallocate(fill(allocate(tested, 5 * mebibyte), 5 * mebibyte));
-  EXPECT_EQ(asked_by_the_next(tested, 128 * mebibyte), 0U);
-  EXPECT_EQ(asked_by_the_next(tested, 7 * mebibyte), 8 * mebibyte) << "whole huge pages";
+  tested_.deallocate(fill(allocate(5 * mebibyte), 5 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(128 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(7 * mebibyte), 8 * mebibyte) << "whole huge pages";
 }
 
 TEST_F(huge_pages_of_large_blocks, cost_one_look_at_a_block_that_was_never_written) {
-  heap tested{0};
-  char* const block = allocate(tested, 16 * mebibyte);
+  char* const block = allocate(16 * mebibyte);
   huge_page_log::looks_at_pages = 0;
-  tested.deallocate(block);
+  tested_.deallocate(block);
   EXPECT_EQ(huge_page_log::looks_at_pages, 1U);
-  tested.deallocate(fill(allocate(tested, 16 * mebibyte), 16 * mebibyte));
+  tested_.deallocate(fill(allocate(16 * mebibyte), 16 * mebibyte));
   EXPECT_EQ(huge_page_log::looks_at_pages, 1U + large_mappings<heap_traits>::samples);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_the_newest_block_in_use) {
-  heap tested{0};
-  char* const first = fill(allocate(tested, 8 * mebibyte), 8 * mebibyte);
-  EXPECT_EQ(asked_by_the_next(tested, 32 * mebibyte), 0U) << "another size";
-  EXPECT_EQ(asked_by_the_next(tested, 7 * mebibyte), 8 * mebibyte);
-  tested.deallocate(first);
+  char* const first = fill(allocate(8 * mebibyte), 8 * mebibyte);
+  EXPECT_EQ(asked_by_the_next(32 * mebibyte), 0U) << "another size";
+  EXPECT_EQ(asked_by_the_next(7 * mebibyte), 8 * mebibyte);
+  tested_.deallocate(first);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_no_block_in_use_that_was_left_sparse) {
-  heap tested{0};
   for (const std::size_t filled : {std::size_t{1}, 3 * mebibyte}) {
-    char* const first = fill(allocate(tested, 8 * mebibyte), filled);
-    EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U) << filled;
-    tested.deallocate(first);
-    tested.deallocate(fill(allocate(tested, 8 * mebibyte), 1));
+    char* const first = fill(allocate(8 * mebibyte), filled);
+    EXPECT_EQ(asked_by_the_next(8 * mebibyte), 0U) << filled;
+    tested_.deallocate(first);
+    tested_.deallocate(fill(allocate(8 * mebibyte), 1));
   }
-  char* const first = allocate(tested, 8 * mebibyte);
+  char* const first = allocate(8 * mebibyte);
   for (std::size_t at = 0; at < 8 * mebibyte; at += mebibyte / 16) first[at] = 1;
-  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U) << "data at even distances";
-  tested.deallocate(first);
+  EXPECT_EQ(asked_by_the_next(8 * mebibyte), 0U) << "data at even distances";
+  tested_.deallocate(first);
 }
 
 // Contents cannot tell these from blocks that were never written.
 TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_were_filled_with_zeros) {
-  heap tested{0};
   const auto zeros = [&](std::size_t bytes) {
-    return static_cast<char*>(std::memset(allocate(tested, bytes), 0, bytes));
+    return static_cast<char*>(std::memset(allocate(bytes), 0, bytes));
   };
-  tested.deallocate(zeros(8 * mebibyte));
-  EXPECT_EQ(asked_by_the_next(tested, 6 * mebibyte), 6 * mebibyte);
-  EXPECT_EQ(asked_by_the_next(tested, 32 * mebibyte), 0U) << "another size";
+  tested_.deallocate(zeros(8 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(6 * mebibyte), 6 * mebibyte);
+  EXPECT_EQ(asked_by_the_next(32 * mebibyte), 0U) << "another size";
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_a_block_in_use_that_was_filled_with_zeros) {
-  heap tested{0};
-  char* const kept = static_cast<char*>(std::memset(allocate(tested, 8 * mebibyte), 0, 8 * mebibyte));
-  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 8 * mebibyte);
-  tested.deallocate(kept);
+  char* const kept = static_cast<char*>(std::memset(allocate(8 * mebibyte), 0, 8 * mebibyte));
+  EXPECT_EQ(asked_by_the_next(8 * mebibyte), 8 * mebibyte);
+  tested_.deallocate(kept);
 }
 
 // The pages of a block, 0 or 1 each, as the system has them.
@@ -134,55 +130,50 @@ std::size_t pages_present(char* block, std::size_t bytes) {
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_no_blocks_that_were_never_written) {
-  heap tested{0};
   std::vector<char*> kept;
   std::size_t pages = 0;
   for (unsigned times = 0; times < 20; ++times) {
-    EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U);
-    kept.push_back(allocate(tested, 8 * mebibyte));
+    EXPECT_EQ(asked_by_the_next(8 * mebibyte), 0U);
+    kept.push_back(allocate(8 * mebibyte));
     pages += pages_present(kept.back(), 8 * mebibyte);
   }
   EXPECT_EQ(huge_page_log::asked, 0U);
   EXPECT_LE(pages, 4U) << "one block of the size has marks";
-  for (char* const block : kept) tested.deallocate(block);
+  for (char* const block : kept) tested_.deallocate(block);
 }
 
 // Where the marked block was, there may be pages by now that hold anything.
 TEST_F(huge_pages_of_large_blocks, follow_from_no_marked_block_that_may_have_moved) {
-  heap tested{0};
-  auto* const marked = allocate(tested, 5 * mebibyte);
-  auto* const moved = static_cast<char*>(tested.reallocate(marked, 8 * mebibyte));
+  auto* const marked = allocate(5 * mebibyte);
+  auto* const moved = static_cast<char*>(tested_.reallocate(marked, 8 * mebibyte));
   const unsigned before = huge_page_log::looks_for_marks;
-  auto* const next = allocate(tested, 8 * mebibyte);
+  auto* const next = allocate(8 * mebibyte);
   EXPECT_EQ(huge_page_log::looks_for_marks, before);
-  tested.deallocate(next);
-  tested.deallocate(moved);
+  tested_.deallocate(next);
+  tested_.deallocate(moved);
 }
 
 TEST_F(huge_pages_of_large_blocks, leave_cleared_blocks_clear) {
-  heap tested{0};
-  tested.allow_huge_pages();
-  tested.deallocate(allocate(tested, 8 * mebibyte));
-  auto* const cleared = static_cast<char*>(tested.allocate(8 * mebibyte, 16, true));
+  tested_.deallocate(allocate(8 * mebibyte));
+  auto* const cleared = static_cast<char*>(tested_.allocate(8 * mebibyte, 16, true));
   EXPECT_TRUE(os_pages::is_zero(cleared, 8 * mebibyte));
-  tested.deallocate(cleared);
+  tested_.deallocate(cleared);
 }
 
 // Where the block was, there may be pages by now that nobody should read.
 TEST_F(huge_pages_of_large_blocks, follow_from_no_block_that_was_moved_or_freed) {
-  heap tested{0};
   for (const bool is_freed : {false, true}) {
-    auto* block = allocate(tested, 8 * mebibyte);
+    auto* block = allocate(8 * mebibyte);
     if (is_freed) {
-      tested.deallocate(block);
+      tested_.deallocate(block);
     } else {
-      block = static_cast<char*>(tested.reallocate(block, 40 * mebibyte));
+      block = static_cast<char*>(tested_.reallocate(block, 40 * mebibyte));
     }
     const unsigned before = huge_page_log::looks;
-    auto* const next = allocate(tested, 8 * mebibyte);
+    auto* const next = allocate(8 * mebibyte);
     EXPECT_EQ(huge_page_log::looks, before) << is_freed;
-    tested.deallocate(next);
-    if (!is_freed) tested.deallocate(block);
+    tested_.deallocate(next);
+    if (!is_freed) tested_.deallocate(block);
   }
 }
 
@@ -207,57 +198,56 @@ TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_others_free_meanwhile
 }
 
 TEST_F(huge_pages_of_large_blocks, end_with_a_block_that_was_left_sparse) {
-  heap tested{0};
-  tested.deallocate(fill(allocate(tested, 8 * mebibyte), 8 * mebibyte));
-  tested.deallocate(fill(allocate(tested, 32 * mebibyte), 32 * mebibyte));
-  tested.deallocate(fill(allocate(tested, 8 * mebibyte), 1));
-  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U);
-  EXPECT_EQ(asked_by_the_next(tested, 32 * mebibyte), 32 * mebibyte) << "other sizes";
+  tested_.deallocate(fill(allocate(8 * mebibyte), 8 * mebibyte));
+  tested_.deallocate(fill(allocate(32 * mebibyte), 32 * mebibyte));
+  tested_.deallocate(fill(allocate(8 * mebibyte), 1));
+  EXPECT_EQ(asked_by_the_next(8 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(32 * mebibyte), 32 * mebibyte) << "other sizes";
 }
 
 TEST_F(huge_pages_of_large_blocks, outlast_some_that_look_sparse) {
-  heap tested{0};
-  for (int times = 0; times < 10; ++times)
-    tested.deallocate(fill(allocate(tested, 8 * mebibyte), 8 * mebibyte));
+  for (int times = 0; times < 10; ++times) tested_.deallocate(fill(allocate(8 * mebibyte), 8 * mebibyte));
   for (int times = 0; times < 7; ++times) {
-    EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 8 * mebibyte);
-    tested.deallocate(fill(allocate(tested, 8 * mebibyte), 1));
+    EXPECT_EQ(asked_by_the_next(8 * mebibyte), 8 * mebibyte);
+    tested_.deallocate(fill(allocate(8 * mebibyte), 1));
   }
-  EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 0U);
+  EXPECT_EQ(asked_by_the_next(8 * mebibyte), 0U);
 }
 
 TEST_F(huge_pages_of_large_blocks, outlast_blocks_that_were_never_written) {
-  heap tested{0};
-  tested.deallocate(fill(allocate(tested, 8 * mebibyte), 8 * mebibyte));
-  for (int times = 0; times < 3; ++times) EXPECT_EQ(asked_by_the_next(tested, 8 * mebibyte), 8 * mebibyte);
+  tested_.deallocate(fill(allocate(8 * mebibyte), 8 * mebibyte));
+  for (int times = 0; times < 3; ++times) EXPECT_EQ(asked_by_the_next(8 * mebibyte), 8 * mebibyte);
 }
 
 TEST_F(huge_pages_of_large_blocks, follow_from_blocks_that_grew_through_the_size) {
-  heap tested{0};
-  char* block = fill(allocate(tested, 4 * mebibyte), 4 * mebibyte);
+  char* block = fill(allocate(4 * mebibyte), 4 * mebibyte);
   for (std::size_t size = 8 * mebibyte; size <= 64 * mebibyte; size *= 2)
-    block = fill(static_cast<char*>(tested.reallocate(block, size)), size);
+    block = fill(static_cast<char*>(tested_.reallocate(block, size)), size);
   EXPECT_EQ(huge_page_log::asked, 0U) << "the first time nothing is known";
-  tested.deallocate(block);
+  tested_.deallocate(block);
   for (std::size_t size = 4 * mebibyte; size <= 64 * mebibyte; size *= 2)
-    EXPECT_EQ(asked_by_the_next(tested, size), size);
+    EXPECT_EQ(asked_by_the_next(size), size);
 }
 
-TEST_F(huge_pages_of_large_blocks, are_not_inherited_by_a_block_made_of_a_smaller_one) {
-  heap tested{64 * mebibyte};
-  tested.deallocate(fill(allocate(tested, 4 * mebibyte), 4 * mebibyte));
-  char* const first = allocate(tested, 4 * mebibyte);
-  char* const of_huge_pages = fill(allocate(tested, 4 * mebibyte), 4 * mebibyte);
+class huge_pages_of_retained_blocks : public huge_pages_of_large_blocks {
+protected:
+  huge_pages_of_retained_blocks() : huge_pages_of_large_blocks(64 * mebibyte) {}
+};
+
+TEST_F(huge_pages_of_retained_blocks, are_not_inherited_by_a_block_made_of_a_smaller_one) {
+  tested_.deallocate(fill(allocate(4 * mebibyte), 4 * mebibyte));
+  char* const first = allocate(4 * mebibyte);
+  char* const of_huge_pages = fill(allocate(4 * mebibyte), 4 * mebibyte);
   ASSERT_EQ(huge_page_log::asked, 4 * mebibyte);
-  tested.deallocate(of_huge_pages);
-  ASSERT_EQ(tested.retained_bytes(), 4 * mebibyte);
+  tested_.deallocate(of_huge_pages);
+  ASSERT_EQ(tested_.retained_bytes(), 4 * mebibyte);
   huge_page_log::asked = 0;
-  char* const grown = allocate(tested, 128 * mebibyte);
-  EXPECT_EQ(tested.retained_bytes(), 0U);
+  char* const grown = allocate(128 * mebibyte);
+  EXPECT_EQ(tested_.retained_bytes(), 0U);
   EXPECT_EQ(huge_page_log::asked, 0U);
   EXPECT_EQ(huge_page_log::forbidden, 128 * mebibyte) << "of the whole block: one mapping of the kernel's";
-  tested.deallocate(grown);
-  tested.deallocate(first);
+  tested_.deallocate(grown);
+  tested_.deallocate(first);
 }
 
 // The fine zone grows by parts of 4 MiB, each of which asks for huge pages or not.

@@ -1,9 +1,6 @@
 // Large blocks in every interleaving with two preemptions: operations on atomics and calls of the system are
 // the points at which another thread may go on.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,7 +8,7 @@
 
 #include "allocators/scalloc/large/large.h"
 #include "allocators/scalloc/policy/variants.h"
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 #include "scalloc/traits.h"
 #include "support/fake_platform.h"
 
@@ -19,37 +16,36 @@ namespace heaplab::scalloc::testing {
 namespace {
 
 using explore::explored_sync;
+using explore::require;
 
 // Others may run behind each call of the system: only then has the call had its effect.
 struct explored_platform : fake_platform {
   // Called before each.
   static inline std::function<void()> at_call;
-  static void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (at_call) at_call();
-    const bool is_table = bytes == os_pages::page_bytes();
-    return with_point(is_table && table != nullptr ? table : fake_platform::allocate(bytes, alignment));
-  }
   // What every table gets, if not null.
   static inline void* table = nullptr;
-  static bool unmap(void* address, std::size_t bytes) {
+
+  static auto called(auto call) {
     if (at_call) at_call();
-    return with_point(fake_platform::unmap(address, bytes));
+    const auto result = call();
+    if (explore::explorer* const running = explore::explorer::running()) running->point();
+    return result;
+  }
+  static void* allocate(std::size_t bytes, std::size_t alignment) {
+    return called([&] {
+      const bool is_table = bytes == os_pages::page_bytes();
+      return is_table && table != nullptr ? table : fake_platform::allocate(bytes, alignment);
+    });
+  }
+  static bool unmap(void* address, std::size_t bytes) {
+    return called([&] { return fake_platform::unmap(address, bytes); });
   }
   static void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes) {
-    if (at_call) at_call();
-    return with_point(fake_platform::remap(address, old_bytes, new_bytes));
+    return called([&] { return fake_platform::remap(address, old_bytes, new_bytes); });
   }
   static void* remap_aligned(void* address, std::size_t old_bytes, std::size_t new_bytes,
                              std::size_t alignment) {
-    if (at_call) at_call();
-    return with_point(fake_platform::remap_aligned(address, old_bytes, new_bytes, alignment));
-  }
-
-private:
-  template <class Result>
-  static Result with_point(Result result) {
-    if (explore::explorer* const running = explore::explorer::running()) running->point();
-    return result;
+    return called([&] { return fake_platform::remap_aligned(address, old_bytes, new_bytes, alignment); });
   }
 };
 
@@ -61,9 +57,7 @@ constexpr config knobs = [] {
 // A multiple of every page size.
 constexpr std::size_t unit = 64 * kib;
 
-void require(bool condition, const char* what) {
-  if (!condition) throw std::runtime_error(what);
-}
+using steps = std::function<void()>;
 
 // Blocks of a few units, each marked with its own number at both ends.
 class large_scene {
@@ -102,6 +96,10 @@ public:
     for (const auto& [number, block] : blocks_) require(is_marked(number, block), "two blocks overlap");
   }
 
+  explore::outcome explored(steps setup, std::vector<steps> threads) {
+    return explore::explorer({std::move(setup), std::move(threads), [this] { check(); }}).explore();
+  }
+
 private:
   using heap_type = large_blocks<test_traits<explored_sync, knobs, explored_platform>>;
 
@@ -131,112 +129,93 @@ private:
   std::map<unsigned, char*> blocks_;
 };
 
-using steps = std::function<void()>;
+class large_interleavings : public large_scene, public ::testing::Test {
+protected:
+  void expect_sound(steps setup, std::vector<steps> threads) {
+    explore::expect_sound(explored(std::move(setup), std::move(threads)));
+  }
+};
 
-explore::outcome explore_scene(large_scene& scene, steps setup, std::vector<steps> threads) {
-  return explore::explorer({std::move(setup), std::move(threads), [&scene] { scene.check(); }}).explore();
+TEST_F(large_interleavings, two_threads_take_what_one_block_left) {
+  expect_sound([&] { start(16 * mib), allocate(1, 8), free(1); },
+               {[&] { allocate(2, 4); }, [&] { allocate(3, 4); }});
 }
 
-void expect_sound(large_scene& scene, steps setup, std::vector<steps> threads) {
-  const explore::outcome result = explore_scene(scene, std::move(setup), std::move(threads));
-  EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
-  EXPECT_GT(result.runs, 10U);
-}
-
-TEST(large_interleavings, two_threads_take_what_one_block_left) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(16 * mib), scene.allocate(1, 8), scene.free(1); },
-               {[&] { scene.allocate(2, 4); }, [&] { scene.allocate(3, 4); }});
-}
-
-TEST(large_interleavings, free_against_allocate_and_trim) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(16 * mib), scene.allocate(1, 4), scene.allocate(2, 6); },
-               {[&] { scene.free(1); }, [&] { scene.allocate(3, 4); }, [&] { scene.trim(); }});
+TEST_F(large_interleavings, free_against_allocate_and_trim) {
+  expect_sound([&] { start(16 * mib), allocate(1, 4), allocate(2, 6); },
+               {[&] { free(1); }, [&] { allocate(3, 4); }, [&] { trim(); }});
 }
 
 // While one thread moves a block, others allocate where the block was and free what they have.
-TEST(large_interleavings, resize_against_others) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 4), scene.allocate(2, 4); },
-               {[&] { scene.resize(1, 64); }, [&] { scene.free(2), scene.allocate(3, 4); }});
+TEST_F(large_interleavings, resize_against_others) {
+  expect_sound([&] { start(0), allocate(1, 4), allocate(2, 4); },
+               {[&] { resize(1, 64); }, [&] { free(2), allocate(3, 4); }});
 }
 
 // Both need the registry's first table.
-TEST(large_interleavings, first_blocks_of_two_threads) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(0); },
-               {[&] { scene.allocate(1, 4); }, [&] { scene.allocate(2, 4); }});
+TEST_F(large_interleavings, first_blocks_of_two_threads) {
+  expect_sound([&] { start(0); }, {[&] { allocate(1, 4); }, [&] { allocate(2, 4); }});
 }
 
-TEST(large_interleavings, two_threads_need_a_larger_registry_and_another_frees) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 1), scene.allocate(2, 1); },
-               {[&] { scene.allocate(3, 1); }, [&] { scene.allocate(4, 1); }, [&] { scene.free(1); }});
+TEST_F(large_interleavings, two_threads_need_a_larger_registry_and_another_frees) {
+  expect_sound([&] { start(0), allocate(1, 1), allocate(2, 1); },
+               {[&] { allocate(3, 1); }, [&] { allocate(4, 1); }, [&] { free(1); }});
 }
 
 // The first thread's table may be too small before it is installed.
-TEST(large_interleavings, a_registry_outgrows_a_table_that_another_thread_has_mapped) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 1), scene.allocate(2, 1); },
-               {[&] { scene.allocate(3, 1); },
-                [&] { scene.allocate(4, 1), scene.allocate(5, 1), scene.allocate(6, 1); }});
+TEST_F(large_interleavings, a_registry_outgrows_a_table_that_another_thread_has_mapped) {
+  expect_sound([&] { start(0), allocate(1, 1), allocate(2, 1); },
+               {[&] { allocate(3, 1); }, [&] { allocate(4, 1), allocate(5, 1), allocate(6, 1); }});
 }
 
-TEST(large_interleavings, a_larger_registry_while_a_block_moves) {
-  large_scene scene;
-  expect_sound(scene, [&] { scene.start(0), scene.allocate(1, 1), scene.allocate(2, 1); },
-               {[&] { scene.resize(1, 64); }, [&] { scene.allocate(3, 1), scene.allocate(4, 1); }});
+TEST_F(large_interleavings, a_larger_registry_while_a_block_moves) {
+  expect_sound([&] { start(0), allocate(1, 1), allocate(2, 1); },
+               {[&] { resize(1, 64); }, [&] { allocate(3, 1), allocate(4, 1); }});
 }
 
-TEST(large_interleavings, pages_that_the_system_refuses_to_take) {
-  large_scene scene;
-  expect_sound(scene,
-               [&] {
-                 scene.start(0), scene.allocate(1, 4), scene.allocate(2, 8);
-                 fake_platform::refused_unmaps = 2;
-               },
-               {[&] { scene.free(1), scene.allocate(3, 2); }, [&] { scene.free(2), scene.allocate(4, 4); }});
+TEST_F(large_interleavings, pages_that_the_system_refuses_to_take) {
+  expect_sound(
+      [&] {
+        start(0), allocate(1, 4), allocate(2, 8);
+        fake_platform::refused_unmaps = 2;
+      },
+      {[&] { free(1), allocate(3, 2); }, [&] { free(2), allocate(4, 4); }});
 }
 
 // What was retained for long goes back while others want it.
-TEST(large_interleavings, decay_against_allocate_and_free) {
-  large_scene scene;
-  expect_sound(scene,
-               [&] { scene.start(16 * mib), scene.allocate(1, 4), scene.allocate(2, 6), scene.free(1); },
-               {[&] { scene.decay(); }, [&] { scene.allocate(3, 4); }, [&] { scene.free(2); }});
+TEST_F(large_interleavings, decay_against_allocate_and_free) {
+  expect_sound([&] { start(16 * mib), allocate(1, 4), allocate(2, 6), free(1); },
+               {[&] { decay(); }, [&] { allocate(3, 4); }, [&] { free(2); }});
 }
 
 // The explorer reports threads that wait for ever.
-TEST(large_interleavings, no_lock_is_held_over_a_system_call) {
-  large_scene scene;
+TEST_F(large_interleavings, no_lock_is_held_over_a_system_call) {
   const auto setup = [&] {
     explored_platform::at_call = nullptr;
-    scene.start(16 * mib);
-    for (unsigned number = 1; number <= 4; ++number) scene.allocate(number, 4);
-    scene.free(1), scene.free(2);
-    explored_platform::at_call = [&] { scene.count(); };
+    start(16 * mib);
+    for (unsigned number = 1; number <= 4; ++number) allocate(number, 4);
+    free(1), free(2);
+    explored_platform::at_call = [&] { count(); };
   };
-  const steps counts = [&] { scene.count(), scene.count(), scene.count(), scene.count(); };
-  const steps outgrows_the_registry = [&] {
-    scene.allocate(5, 4), scene.allocate(6, 4), scene.allocate(7, 4);
-  };
-  for (const steps& calls : {steps([&] { scene.decay(); }), steps([&] { scene.trim(); }),
-                             steps([&] { scene.resize(3, 64); }), outgrows_the_registry})
-    expect_sound(scene, setup, {calls, counts});
+  const steps counts = [&] { count(), count(), count(), count(); };
+  const steps outgrows_the_registry = [&] { allocate(5, 4), allocate(6, 4), allocate(7, 4); };
+  for (const steps& calls : {steps([&] { decay(); }), steps([&] { trim(); }), steps([&] { resize(3, 64); }),
+                             outgrows_the_registry})
+    expect_sound(setup, {calls, counts});
   explored_platform::at_call = nullptr;
 }
 
 // --- a planted fault: the exploration has to find it ---
 
 // One thread ends the table that another has installed.
-TEST(large_interleavings, find_pages_that_two_threads_have_for_their_tables) {
+TEST_F(large_interleavings, find_pages_that_two_threads_have_for_their_tables) {
   const auto share_tables = [] {
     explored_platform::table = os_pages::allocate(os_pages::page_bytes());
     large_scene scene;
-    const explore::outcome result = explore_scene(
-        scene, [&] { scene.start(0); }, {[&] { scene.allocate(1, 4); }, [&] { scene.allocate(2, 4); }});
-    if (result.failed) std::abort();
+    if (scene
+            .explored([&] { scene.start(0); }, {[&] { scene.allocate(1, 4); }, [&] { scene.allocate(2, 4); }})
+            .failed)
+      std::abort();
   };
   EXPECT_DEATH(share_tables(), "");
 }

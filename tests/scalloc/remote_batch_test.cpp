@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <vector>
 
 #include "concurrent/sync.h"
 #include "scalloc/small_heap.h"
@@ -68,8 +67,8 @@ std::uint32_t returned(const auto& span) {
 TEST(remote_batch, waits_for_blocks_of_one_span) {
   small_heap<concurrent::std_sync, sixteen_blocks> heap(2);
   constexpr unsigned many = 16;
-  std::vector<void*> blocks(2 * many);
-  for (void*& block : blocks) block = heap.allocate(0);
+  heap.take(0, 2 * many);
+  const auto& blocks = heap.blocks;
   auto& one = heap.span_of(blocks.front());
   auto& two = heap.span_of(blocks.back());
   ASSERT_NE(&one, &two);
@@ -91,8 +90,8 @@ TEST(remote_batch, waits_for_blocks_of_one_span) {
 template <const config& Config>
 void expect_full_with(unsigned count) {
   small_heap<concurrent::std_sync, Config> heap(2);
-  std::vector<void*> blocks(count);
-  for (void*& block : blocks) block = heap.allocate(0);
+  heap.take(0, count);
+  const auto& blocks = heap.blocks;
   auto& span = heap.span_of(blocks.front());
   for (void* const block : blocks) {
     EXPECT_EQ(returned(span), 0U);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <span>
@@ -34,15 +35,20 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   return result;
 }
 
+template <unsigned Blocks>
+constexpr config without_adoption(config result = small_config<Blocks>()) {
+  result.adopt_on_free = false;
+  return result;
+}
+
 // Spans stay as they are while the hot span has fewer than `most` free blocks. Each free span lowers that
 // limit by one, to `fewest`.
 template <unsigned Blocks>
 constexpr config caching_config(unsigned most, unsigned fewest) {
-  config result = small_config<Blocks>();
+  config result = without_adoption<Blocks>();
   result.most_cached = most;
   result.fewest_cached = fewest;
   result.cache_step = 1;
-  result.adopt_on_free = false;
   return result;
 }
 
@@ -107,16 +113,24 @@ public:
   std::vector<void*> look_at_class(unsigned thread) {
     constexpr unsigned other_class = class_index - 1;
     labs[thread]->class_to_look_at = class_index;
-    std::vector<void*> blocks;
+    std::vector<void*> others;
     for (unsigned step = 0; step < parts::classes::table[other_class].blocks; ++step)
-      blocks.push_back(allocate(thread, other_class));
-    return blocks;
+      others.push_back(allocate(thread, other_class));
+    return others;
   }
 
   // A block that leaves a thread's quarantine.
   void free_later(unsigned thread, void* block) {
     withdraw(span_of(block), block);
     front.deallocate_later(*labs[thread], span_of(block), block);
+  }
+
+  // The thread takes blocks; others are freed by their numbers among those taken.
+  void take(unsigned thread, unsigned count) {
+    for (unsigned step = 0; step < count; ++step) blocks.push_back(allocate(thread));
+  }
+  void free(unsigned thread, std::initializer_list<unsigned> numbers) {
+    for (const unsigned number : numbers) free(thread, blocks[number]);
   }
 
   void end_thread(unsigned thread) {
@@ -132,6 +146,8 @@ public:
     require(span != nullptr, "not in the arena");
     return *span;
   }
+
+  span_state state_of(void* block) { return span_of(block).load_word(std::memory_order_seq_cst).state(); }
 
   static std::int32_t cached_of(const span_type& hot) {
     std::int32_t result = 0;
@@ -192,13 +208,14 @@ public:
     require(pooled.size() == free_spans, "a free span is not in the pool");
     for (span_type* const span : pooled) front.pool().put(front.spans(), *span, 0);
     // Every other block can still be had, once.
-    std::set<void*> blocks = live;
+    std::set<void*> all = live;
     for (unsigned step = 0; step < 12; ++step)
-      require(blocks.insert(allocate(0)).second, "a block was handed out twice");
+      require(all.insert(allocate(0)).second, "a block was handed out twice");
   }
 
   frontend<parts> front;
   std::span<std::optional<lab_type>> labs;
+  std::vector<void*> blocks;  // that were taken
 
 private:
   std::array<std::optional<lab_type>, 4> labs_;

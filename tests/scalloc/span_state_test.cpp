@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <string>
 #include <utility>
 
 namespace heaplab::scalloc {

@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/os_pages.h"
 #include "concurrent/sync.h"
@@ -19,16 +21,30 @@ inline bool has_memory(const char* page) {
   return (state & 1) != 0;
 }
 
-template <const config& Config>
+template <const config& Config, class Sync = concurrent::std_sync>
 class sweep_of : public ::testing::Test {
 protected:
   void SetUp() override {
     fake_platform::reset();
     hooked_platform::before_purge = nullptr;
-    tested_ = std::make_unique<holed_heap<concurrent::std_sync, Config>>(3);
+    tested_ = std::make_unique<holed_heap<Sync, Config>>(3);
   }
   ~sweep_of() override { hooked_platform::before_purge = nullptr; }
 
+  // Thread 0 has `filled` blocks, of which it then frees the first `freed`.
+  void start(unsigned filled, unsigned freed) {
+    tested_->fill(filled);
+    release(0, freed);
+  }
+  void sweep_meanwhile(std::function<void()> others) {
+    hooked_platform::before_purge = std::move(others);
+    EXPECT_TRUE(tested_->holes.sweep_all());
+    hooked_platform::before_purge = nullptr;
+  }
+  void expect_spans_in_use(unsigned count) {
+    EXPECT_EQ(tested_->spans_in(span_state::hot) + tested_->spans_in(span_state::floating), count)
+        << "a block was lost";
+  }
   // Frees blocks [first, end) by a thread.
   void release(unsigned first, unsigned end, unsigned thread = 0) {
     for (; first < end; ++first) tested_->release(thread, first);
@@ -46,7 +62,7 @@ protected:
     return span.holes | span.hot_holes.load(std::memory_order_relaxed);
   }
 
-  std::unique_ptr<holed_heap<concurrent::std_sync, Config>> tested_;
+  std::unique_ptr<holed_heap<Sync, Config>> tested_;
 };
 
 }  // namespace heaplab::scalloc::testing

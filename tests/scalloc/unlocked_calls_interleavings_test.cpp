@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "allocators/scalloc/frontend/lab_registry.h"
-#include "explore/explorer.h"
+#include "explore/expect_sound.h"
 #include "scalloc/small_heap.h"
 
 namespace heaplab::scalloc::testing {
@@ -19,18 +19,14 @@ namespace {
 
 struct watched_platform : system_platform {
   static inline std::function<void()> at_call;
+  static void called() {
+    if (at_call) at_call();
+  }
   static void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (at_call) at_call();
-    return os_pages::allocate(bytes, alignment);
+    return called(), os_pages::allocate(bytes, alignment);
   }
-  static bool unmap(void* address, std::size_t bytes) {
-    if (at_call) at_call();
-    return os_pages::unmap(address, bytes);
-  }
-  static bool purge(void* address, std::size_t bytes) {
-    if (at_call) at_call();
-    return os_pages::purge(address, bytes);
-  }
+  static bool unmap(void* address, std::size_t bytes) { return called(), os_pages::unmap(address, bytes); }
+  static bool purge(void* address, std::size_t bytes) { return called(), os_pages::purge(address, bytes); }
 };
 
 constexpr config knobs = [] {
@@ -55,10 +51,8 @@ protected:
   arena<traits>& spans() { return front_->spans(); }
 
   static void expect_sound(steps setup, std::vector<steps> threads, steps check) {
-    const explore::outcome result =
-        explore::explorer({std::move(setup), std::move(threads), std::move(check)}).explore();
-    EXPECT_FALSE(result.failed) << result.what << " in run " << result.runs;
-    EXPECT_GT(result.runs, 10U);
+    explore::expect_sound(
+        explore::explorer({std::move(setup), std::move(threads), std::move(check)}).explore());
   }
 
   std::optional<frontend<traits>> front_;

@@ -3,7 +3,6 @@
 #if defined(__x86_64__)
 #include <malloc.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "check/children.h"
 #include "check/forked_heap.h"
 #include "single_stepper.h"
 
@@ -57,7 +57,7 @@ unsigned fork_at(unsigned every, Prepare prepare, Work work, AsChild as_child, p
     if (status != 0 || stops % every != 0) continue;
     const pid_t child = make_child();
     if (child == 0) alarm(10), _exit(as_child());
-    waitpid(child, &status, 0);
+    status = status_of(child);
     EXPECT_EQ(status, 0) << "at stop " << stops;
   }
   other.join();

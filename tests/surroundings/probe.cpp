@@ -30,7 +30,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,12 +40,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "check/blocks.h"
+#include "check/children.h"
 #include "probes/process_memory.h"
 
 namespace {
@@ -221,9 +220,7 @@ void child() {
     free_many_blocks();
     _exit(left_when_idle() < idle_limit ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
-  std::printf("%s\n", status == 0 ? "idle" : "holds memory");
+  std::printf("%s\n", heaplab::check::status_of(child) == 0 ? "idle" : "holds memory");
 }
 
 void refused() {

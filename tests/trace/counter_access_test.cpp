@@ -1,28 +1,27 @@
 #include "trace/counter_access.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "support/scratch_folder.h"
+
 namespace heaplab::trace {
 namespace {
 
 // The files of a system that tell about its counters.
-class counter_access : public testing::Test {
+class counter_access : public ::testing::Test {
 protected:
-  ~counter_access() override { std::filesystem::remove_all(root_); }
-
   void put(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
     std::ofstream(root_ + path) << text;
   }
 
-  const std::string root_ =
-      std::filesystem::temp_directory_path() / ("heaplab-counters-" + std::to_string(::getpid()));
+  const testing::scratch_folder folder_;
+  const std::string root_ = folder_.path;
 };
 
 TEST_F(counter_access, is_as_the_counter_found_it_where_no_file_tells_more) {

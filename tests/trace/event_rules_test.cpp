@@ -3,28 +3,108 @@
 #include "trace/event_rules.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <zstd.h>
 
-#include <filesystem>
+#include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
+#include "support/scratch_folder.h"
 #include "trace/event_columns.h"
 #include "trace/event_stream.h"
+#include "trace/frame.h"
 #include "trace/random_events.h"
-#include "trace/resigned.h"
 #include "trace/trace_writer.h"
+#include "trace/varint.h"
 
 namespace heaplab::trace {
 namespace {
 
+// The frames of a trace file, to be changed and written again with right checksums and a right index.
+class resigned {
+public:
+  struct part {
+    frame_header header;
+    bytes payload;
+    // What the index tells of the frame, where that is not what the header tells.
+    std::uint32_t index_count = 0;
+  };
+
+  // Precondition: a whole file.
+  explicit resigned(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(stream)), {});
+    std::memcpy(&head_, whole.data(), sizeof head_);
+    for (std::size_t at = sizeof head_;;) {
+      part found;
+      std::memcpy(&found.header, whole.data() + at, sizeof found.header);
+      if (found.header.type == frame_type::index) break;
+      at += sizeof found.header;
+      found.payload.resize(found.header.plain_bytes);
+      if (found.header.codec == codec::stored)
+        std::memcpy(found.payload.data(), whole.data() + at, found.payload.size());
+      else
+        ZSTD_decompress(found.payload.data(), found.payload.size(), whole.data() + at,
+                        found.header.packed_bytes);
+      at += found.header.packed_bytes;
+      parts.push_back(std::move(found));
+    }
+  }
+
+  part& of(frame_type type) {
+    for (part& one : parts)
+      if (one.header.type == type) return one;
+    return parts.emplace_back();
+  }
+
+  void write(const std::string& path) const {
+    std::string whole(reinterpret_cast<const char*>(&head_), sizeof head_);
+    std::vector<index_entry> index;
+    for (const part& one : parts) {
+      index.push_back({whole.size(), one.header.first, one.header.first_stamp, one.header.process,
+                       one.index_count != 0 ? one.index_count : one.header.count,
+                       static_cast<std::uint32_t>(one.payload.size()),
+                       static_cast<std::uint16_t>(one.header.type), 0});
+      add(whole, one.header, one.payload);
+    }
+    file_trailer trailer{whole.size(), 0, trailer_magic};
+    trailer.crc = crc_of(trailer);
+    frame_header header{};
+    header.type = frame_type::index;
+    header.count = static_cast<std::uint32_t>(index.size());
+    const auto* const entries = reinterpret_cast<const std::uint8_t*>(index.data());
+    add(whole, header, {entries, entries + index.size() * sizeof(index_entry)});
+    whole.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+    std::ofstream(path, std::ios::binary) << whole;
+  }
+
+  std::vector<part> parts;
+
+private:
+  static void add(std::string& whole, frame_header header, const bytes& payload) {
+    header.magic = frame_magic;
+    header.codec = codec::stored;
+    header.packed_bytes = header.plain_bytes = static_cast<std::uint32_t>(payload.size());
+    header.payload_crc = crc32(payload);
+    header.header_crc = crc_of(header);
+    whole.append(reinterpret_cast<const char*>(&header), sizeof header);
+    whole.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  }
+
+  file_header head_{};
+};
+
 constexpr std::size_t count = 40;
 constexpr std::uint32_t sites = 3;
 
-class event_rules_test : public testing::Test {
+class event_rules_test : public ::testing::Test {
 protected:
-  event_rules_test() : path_(testing::TempDir() + "heaplab-nonsense-" + std::to_string(::getpid())) {
+  event_rules_test() {
     properties of, summary;
     of.set("pid", 1);
     of.set("stamps", "tsc");
@@ -42,7 +122,6 @@ protected:
     to.close();
     whole_.emplace(path_);
   }
-  ~event_rules_test() override { std::filesystem::remove(path_); }
 
   static std::vector<event> events() { return random_events(count, 1, sites); }
   static std::vector<event> lived() {
@@ -78,8 +157,13 @@ protected:
     change(file);
     file.write(path_);
     const std::vector<std::string> damage = read();
-    EXPECT_EQ(damage.size(), 1U) << testing::PrintToString(damage);
+    EXPECT_EQ(damage.size(), 1U) << ::testing::PrintToString(damage);
     return damage.empty() ? "" : damage.front();
+  }
+
+  // The same where the part of a type holds this text.
+  std::string fault_with_text(frame_type type, std::string_view text) {
+    return fault_after([&](resigned& file) { file.of(type).payload.assign(text.begin(), text.end()); });
   }
 
   // The same after a change of the events; none of their frame is given.
@@ -121,7 +205,8 @@ protected:
     return whole;
   }
 
-  std::string path_;
+  testing::scratch_folder folder_;
+  std::string path_ = folder_ / "x.trace";
   std::optional<resigned> whole_;
   std::uint64_t lost_ = 0;
 };
@@ -227,33 +312,19 @@ TEST_F(event_rules_test, nonsense_of_sites) {
 }
 
 TEST_F(event_rules_test, nonsense_of_texts) {
-  const auto with = [](frame_type type, const char* text) {
-    return [=](resigned& file) {
-      const auto* const begin = reinterpret_cast<const std::uint8_t*>(text);
-      file.of(type).payload.assign(begin, begin + std::strlen(text));
-    };
-  };
   for (const char* const line : {"500000-400000 0 /x", "400000 0 /x", "nothing", "400000-500000 0 ", "-"})
-    EXPECT_TRUE(says(fault_after(with(frame_type::modules, line)), line)) << line;
+    EXPECT_TRUE(says(fault_with_text(frame_type::modules, line), line)) << line;
   for (const char* const line : {"400000", "400000 ", "400000 xy", "400000 c0ffe"})
-    EXPECT_TRUE(says(fault_after(with(frame_type::build_ids, line)), line)) << line;
-  EXPECT_TRUE(says(fault_after(with(frame_type::names, "main")), "its line 'main' has another form"));
+    EXPECT_TRUE(says(fault_with_text(frame_type::build_ids, line), line)) << line;
+  EXPECT_TRUE(says(fault_with_text(frame_type::names, "main"), "its line 'main' has another form"));
 }
 
 TEST_F(event_rules_test, nonsense_of_properties) {
-  const auto with = [](frame_type type, const char* text) {
-    return [=](resigned& file) {
-      const auto* const begin = reinterpret_cast<const std::uint8_t*>(text);
-      file.of(type).payload.assign(begin, begin + std::strlen(text));
-    };
-  };
-  EXPECT_TRUE(says(fault_after(with(frame_type::process, "ticks_per_second=often\n")),
+  EXPECT_TRUE(says(fault_with_text(frame_type::process, "ticks_per_second=often\n"),
                    "ticks_per_second is 'often', which is no number"));
-  EXPECT_TRUE(says(fault_after(with(frame_type::process, "stamps=guesses\n")), "stamps are 'guesses'"));
-  EXPECT_TRUE(
-      says(fault_after(with(frame_type::summary, "events=39\n")), "tells events 39, and there are 40"));
-  EXPECT_TRUE(
-      says(fault_after(with(frame_type::summary, "events=40\nreleases=999\n")), "tells releases 999"));
+  EXPECT_TRUE(says(fault_with_text(frame_type::process, "stamps=guesses\n"), "stamps are 'guesses'"));
+  EXPECT_TRUE(says(fault_with_text(frame_type::summary, "events=39\n"), "tells events 39, and there are 40"));
+  EXPECT_TRUE(says(fault_with_text(frame_type::summary, "events=40\nreleases=999\n"), "tells releases 999"));
 }
 
 // Whatever stands there: a reader survives, and gives only events that can be.
@@ -264,32 +335,19 @@ TEST_F(event_rules_test, nonsense_of_any_kind_is_survived) {
     for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes) {
       resigned::part& part = file.parts[random() % file.parts.size()];
       const std::uint64_t value = random() >> (random() % 64);
-      switch (random() % 12) {
-        case 0:
-          part.header.count = static_cast<std::uint32_t>(value);
-          break;
-        case 1:
-          part.header.first = value;
-          break;
-        case 2:
-          part.header.first_stamp = value;
-          break;
-        case 3:
-          part.header.process = static_cast<std::uint32_t>(value);
-          break;
-        case 4:
-          part.header.type = static_cast<frame_type>(value % 12);
-          break;
-        case 5:
-          part.index_count = static_cast<std::uint32_t>(value);
-          break;
-        case 6:
-          std::swap(part, file.parts[random() % file.parts.size()]);
-          break;
-        default:
-          if (!part.payload.empty())
-            part.payload[random() % part.payload.size()] = static_cast<std::uint8_t>(value);
-      }
+      const std::function<void()> header_changes[] = {
+          [&] { part.header.count = static_cast<std::uint32_t>(value); },
+          [&] { part.header.first = value; },
+          [&] { part.header.first_stamp = value; },
+          [&] { part.header.process = static_cast<std::uint32_t>(value); },
+          [&] { part.header.type = static_cast<frame_type>(value % 12); },
+          [&] { part.index_count = static_cast<std::uint32_t>(value); },
+          [&] { std::swap(part, file.parts[random() % file.parts.size()]); }};
+      const std::uint64_t what = random() % 12;
+      if (what < std::size(header_changes))
+        header_changes[what]();
+      else if (!part.payload.empty())
+        part.payload[random() % part.payload.size()] = static_cast<std::uint8_t>(value);
     }
     file.write(path_);
     read([](const event& e) {

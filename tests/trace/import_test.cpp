@@ -5,11 +5,11 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "support/scratch_folder.h"
 #include "trace/event_stream.h"
 #include "trace/text_lines.h"
 #include "trace/trace_error.h"
@@ -18,13 +18,8 @@ namespace heaplab::trace {
 namespace {
 
 // A file of the test's own, removed at the end.
-class import : public testing::Test {
+class import : public ::testing::Test {
 protected:
-  import() :folder_(std::filesystem::temp_directory_path() / ("import" + std::to_string(::getpid()))) {
-    std::filesystem::create_directory(folder_);
-  }
-  ~import() override { std::filesystem::remove_all(folder_); }
-
   int opened(const std::string& text) {
     std::ofstream(folder_ / "text", std::ios::binary) << text;
     return ::open((folder_ / "text").c_str(), O_RDONLY | O_CLOEXEC);
@@ -49,7 +44,7 @@ protected:
   std::string path() const { return folder_ / "made.trace"; }
 
 private:
-  std::filesystem::path folder_;
+  testing::scratch_folder folder_;
 };
 
 std::string packed(const std::string& text) {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
+#include "support/scratch_folder.h"
 #include "trace/event_stream.h"
 #include "trace/random_events.h"
 #include "trace/trace_error.h"
@@ -14,11 +14,6 @@
 
 namespace heaplab::trace {
 namespace {
-
-std::string slurp(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 void spill(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -32,13 +27,8 @@ std::vector<event> all_of(trace_file& file, std::uint32_t process, std::uint64_t
   return events;
 }
 
-class trace_file_test : public testing::Test {
+class trace_file_test : public ::testing::Test {
 protected:
-  trace_file_test()
-      : path_(testing::TempDir() + "heaplab-trace-" + std::to_string(getpid()) + "-" +
-              testing::UnitTest::GetInstance()->current_test_info()->name()) {}
-  ~trace_file_test() override { std::filesystem::remove(path_); }
-
   static std::vector<event> events_of(std::size_t process, std::size_t count) {
     const auto number = static_cast<unsigned>(process) + 1;
     return random_events(count, number, number);
@@ -65,7 +55,8 @@ protected:
     to.close();
   }
 
-  std::string path_;
+  testing::scratch_folder folder_;
+  std::string path_ = folder_ / "x.trace";
 };
 
 TEST_F(trace_file_test, files_give_back_the_blocks_that_lived_before) {
@@ -119,7 +110,7 @@ TEST_F(trace_file_test, files_without_processes_are_files_too) {
 
 TEST_F(trace_file_test, files_cut_off_at_any_byte_give_the_frames_before) {
   write({60, 20});
-  const std::string whole = slurp(path_);
+  const std::string whole = testing::text_of(path_);
   std::size_t most = 0;
   for (std::size_t kept = 0; kept < whole.size(); ++kept) {
     spill(path_, whole.substr(0, kept));
@@ -143,7 +134,7 @@ TEST_F(trace_file_test, files_cut_off_at_any_byte_give_the_frames_before) {
 
 TEST_F(trace_file_test, files_with_any_bit_flipped_give_nothing_wrong_and_say_what_is_lost) {
   write({12, 5});
-  const std::string whole = slurp(path_);
+  const std::string whole = testing::text_of(path_);
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     std::string damaged = whole;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
@@ -170,7 +161,7 @@ TEST_F(trace_file_test, files_with_any_bit_flipped_give_nothing_wrong_and_say_wh
 
 TEST_F(trace_file_test, files_behind_a_damaged_frame_the_next_is_found) {
   write({3 * trace_writer::frame_events});
-  std::string text = slurp(path_);
+  std::string text = testing::text_of(path_);
   const index_entry second = trace_file(path_).processes()[0].frames.at(2);  // a frame of sites comes first
   text.resize(text.size() - 1);                                              // no index either
   text[second.offset] ^= 1;
@@ -183,7 +174,7 @@ TEST_F(trace_file_test, files_behind_a_damaged_frame_the_next_is_found) {
 
 TEST_F(trace_file_test, files_of_a_later_major_version_are_refused) {
   write({5});
-  std::string text = slurp(path_);
+  std::string text = testing::text_of(path_);
   file_header header;
   std::memcpy(&header, text.data(), sizeof header);
   header.major = 2;
@@ -199,7 +190,7 @@ TEST_F(trace_file_test, files_that_are_none_are_refused) {
   EXPECT_THROW(trace_file{path_}, trace_error);
   spill(path_, "a text that is long enough to hold the header of a trace file and more");
   EXPECT_THROW(trace_file{path_}, trace_error);
-  EXPECT_THROW(trace_file{testing::TempDir()}, trace_error);
+  EXPECT_THROW(trace_file{::testing::TempDir()}, trace_error);
 }
 
 TEST_F(trace_file_test, files_a_full_disk_is_told) {

@@ -8,17 +8,16 @@
 namespace heaplab {
 namespace {
 
+void expect_found(const testing::outcome& broken, const std::string& says) {
+  EXPECT_EQ(broken.status, 1) << broken.output;
+  EXPECT_TRUE(broken.output.starts_with("self-check failed: ")) << broken.output;
+  EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
+}
+
 class planted_faults_test : public ::testing::TestWithParam<program> {
 protected:
   static testing::outcome run_with(const char* library, const char* arguments) {
     return run_program(GetParam().name, arguments, std::string("LD_PRELOAD=") + library);
-  }
-
-  static void expect_found(const char* library, const char* arguments, const std::string& says) {
-    const testing::outcome broken = run_with(library, arguments);
-    EXPECT_EQ(broken.status, 1) << broken.output;
-    EXPECT_TRUE(broken.output.starts_with("self-check failed: ")) << broken.output;
-    EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
   }
 };
 
@@ -31,29 +30,25 @@ TEST_P(planted_faults_test, none_in_a_sound_heap) {
 }
 
 TEST_P(planted_faults_test, blocks_that_overlap) {
-  expect_found(OVERLAPPING, GetParam().large, GetParam().overlap);
+  expect_found(run_with(OVERLAPPING, GetParam().large), GetParam().overlap);
 }
 
 TEST_P(planted_faults_test, blocks_off_their_alignment) {
-  expect_found(MISALIGNED, GetParam().unaligned, "aligned");
+  expect_found(run_with(MISALIGNED, GetParam().unaligned), "aligned");
 }
 
 TEST(planted_faults, contents_lost_by_realloc) {
   for (const auto& [name, arguments] : {std::pair{"growing_buffers", "--steps 2000 --buffers 20"},
                                         std::pair{"exchange", "--replacements 20000 --grown 50"},
-                                        std::pair{"lru_cache", "--requests 20000 --replaced 0 --grown 50"}}) {
-    const testing::outcome broken = run_program(name, arguments, std::string("LD_PRELOAD=") + FORGETFUL);
-    EXPECT_EQ(broken.status, 1) << broken.output;
-    EXPECT_TRUE(broken.output.find("lost its contents when it was reallocated") != std::string::npos)
-        << broken.output;
-  }
+                                        std::pair{"lru_cache", "--requests 20000 --replaced 0 --grown 50"}})
+    expect_found(run_program(name, arguments, std::string("LD_PRELOAD=") + FORGETFUL),
+                 "lost its contents when it was reallocated");
 }
 
 void expect_found_by_speed(const char* library, const char* chain, const std::string& says) {
-  const testing::outcome broken = run_program("speed", std::string("--chain-repeats 500 --chain ") + chain,
-                                              std::string("LD_PRELOAD=") + library);
-  EXPECT_EQ(broken.status, 1) << broken.output;
-  EXPECT_TRUE(broken.output.find(says) != std::string::npos) << broken.output;
+  expect_found(run_program("speed", std::string("--chain-repeats 500 --chain ") + chain,
+                           std::string("LD_PRELOAD=") + library),
+               says);
 }
 
 TEST(planted_faults, of_chains) {

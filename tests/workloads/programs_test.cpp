@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <tuple>
 
 #include "support/sample.h"
 
