@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Plant faults in the transitions of scalloc's spans, one at a time, and name the first test that sees each.
+
+A fault is a text of the sources and what replaces it. The tests are those that explore interleavings, and
+those that look at the invariants after each step. The sources are restored. Needs the build of the preset
+release. Exit status 0: every fault is seen, 1: not, or the tests fail without a fault.
+Example: research/planted_transitions.py --only "compare-and-swap"
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+BUILD = ROOT / "build/release"
+SCALLOC = ROOT / "src/allocators/scalloc"
+TESTS = [
+    f"scalloc_{name}_test"
+    for name in (
+        "invariants",
+        "frontend",
+        "span_pool",
+        "cached_blocks_interleavings",
+        "hole_sweep_interleavings",
+        "unlocked_calls_interleavings",
+        "interleavings",
+    )
+]
+
+
+class Fault(NamedTuple):
+    what: str
+    file: str
+    right: str
+    wrong: str
+
+
+MOVES, RECLAIM = "frontend/span_moves.h", "frontend/span_reclaim.h"
+FAULTS = [
+    Fault(
+        "a span counts as empty whose blocks others still hold",
+        MOVES,
+        "due_event(seen.state(), live, limits_[class_index]);\n    if (!event)",
+        "due_event(seen.state(), live - 1, limits_[class_index]);\n    if (!event)",
+    ),
+    Fault(
+        "the word moves without a compare-and-swap",
+        "spans/span.h",
+        "if (word.compare_exchange_strong(expected, next.bits(), success, std::memory_order_acquire))",
+        "word.store(next.bits(), success);\n    if (expected != 0)",
+    ),
+    Fault(
+        "an empty span goes to the pool and stays in its list",
+        MOVES,
+        "    if (span.hook.in != nullptr) span.hook.in->remove(span);\n    give(span, nullptr);",
+        "    give(span, nullptr);",
+    ),
+    Fault(
+        "a span that moves stays in the list where it was",
+        MOVES,
+        "if (span.hook.in != nullptr && span.hook.in != list) span.hook.in->remove(span);",
+        "(void)list;",
+    ),
+    Fault(
+        "a span floats without the attention that a remote free has asked for",
+        MOVES,
+        "hot.set_owner(&local, seen.remote_count() > 0 ? span_type::attention : 0);",
+        "hot.set_owner(&local, 0);",
+    ),
+    Fault(
+        "attention is cleared without a second look at the word",
+        MOVES,
+        "if (span.load_word(std::memory_order_seq_cst) == seen) return true;",
+        "return true;",
+    ),
+    Fault(
+        "a span is listed by a thread that does not hold its owner's lock any more",
+        MOVES,
+        "if (span.owner(std::memory_order_relaxed) == owner) return place(*owner, span);",
+        "return place(*owner, span);",
+    ),
+    Fault(
+        "the orphanage lists spans of which it is not the owner",
+        MOVES,
+        "    give(*span, &orphanage_);\n",
+        "",
+    ),
+    Fault(
+        "the page map keeps the place of the former owner",
+        MOVES,
+        "if (owner != span.owner(std::memory_order_relaxed)) spans_.set_place(span, place_in(owner, span));",
+        "(void)owner;",
+    ),
+    Fault(
+        "a span whose holes are being purged goes to the pool",
+        MOVES,
+        "      span.purging = purge_state::under_way_and_free;\n      return;",
+        "      span.purging = purge_state::under_way_and_free;",
+    ),
+    Fault(
+        "a span that became empty while its holes were purged is never given back",
+        RECLAIM,
+        "if (before != purge_state::under_way_and_free) return life_.place(*owner, span);",
+        "if (before != purge_state::none) return life_.place(*owner, span);",
+    ),
+    Fault(
+        "two sweeps purge the holes of one span",
+        RECLAIM,
+        "!= owner || span.purging != purge_state::none) return false;",
+        "!= owner) return false;",
+    ),
+]
+
+
+def fails(test: str) -> str:
+    """How the test fails with the sources as they are; "" if it passes."""
+    build = subprocess.run(
+        ["cmake", "--build", str(BUILD), "--target", test], capture_output=True, text=True, check=False
+    )
+    if build.returncode != 0:
+        return "does not compile"
+    options = ["--gtest_brief=1", "--gtest_fail_fast"]
+    try:
+        run = subprocess.run(
+            [BUILD / "bin" / test, *options], capture_output=True, text=True, check=False, timeout=300
+        )
+    except subprocess.TimeoutExpired:
+        return "does not end"
+    if run.returncode == 0:
+        return ""
+    named = [line.partition("] ")[2].split()[0] for line in run.stdout.splitlines() if "FAILED  ] " in line]
+    return named[0] if named else "\n".join(run.stderr.strip().splitlines()[-1:])
+
+
+def first_failure() -> str:
+    return next((f"{test}: {how}" for test in TESTS if (how := fails(test))), "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="the faults whose description holds TEXT")
+    given = parser.parse_args()
+    chosen = [fault for fault in FAULTS if given.only in fault.what]
+    if not chosen:
+        parser.error(
+            f"--only {given.only!r}: no fault; there are: {'; '.join(fault.what for fault in FAULTS)}"
+        )
+    if found := first_failure():
+        sys.exit(f"without a fault: {found}")
+    unseen = 0
+    for fault in chosen:
+        path = SCALLOC / fault.file
+        source = path.read_text()
+        if source.count(fault.right) != 1:
+            sys.exit(f"{path}: holds {source.count(fault.right)} times: {fault.right}")
+        begin = time.monotonic()
+        try:
+            path.write_text(source.replace(fault.right, fault.wrong))
+            found = first_failure()
+        finally:
+            path.write_text(source)
+        unseen += not found
+        print(f"{fault.what}: {found or 'NOT SEEN'} ({time.monotonic() - begin:.0f} s)", flush=True)
+    print(f"{len(chosen) - unseen} of {len(chosen)} seen")
+    return int(unseen > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
