@@ -176,5 +176,5 @@ def show_what_lies_at_the_bottom(axis: Axes) -> None:
     highest = max(float(max(line.get_ydata())) for line in axis.lines)
     axis.set_ylim(0, max(LEAST_TOP, 1.08 * highest))
     for more, line in enumerate(reversed(axis.lines)):
-        line.set_markersize(line.get_markersize() + 3 * more)
+        line.set_markersize(line.get_markersize() + 1.5 * more)
         line.set_clip_on(False)

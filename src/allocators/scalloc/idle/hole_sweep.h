@@ -115,7 +115,7 @@ private:
   }
 
   void begin(span_type& span) {
-    if (range_count_ + most_ranges_of_a_span > limit || span_count_ == limit) flush();
+    if (range_count_ + most_ranges_of_a_span > purge_batch_spans || span_count_ == purge_batch_spans) flush();
     spans_[span_count_] = &span;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     span_count_ += 1;
@@ -170,7 +170,7 @@ private:
   }
 
   void add(char* begin, std::size_t bytes) {
-    if (range_count_ < limit) ranges_[range_count_++] = {begin, bytes};
+    if (range_count_ < purge_batch_spans) ranges_[range_count_++] = {begin, bytes};
   }
 
   void flush() {
@@ -180,7 +180,7 @@ private:
     span_count_ = range_count_ = 0;
   }
 
-  static constexpr std::size_t limit = purge_batch_spans, most_ranges_of_a_span = 32;
+  static constexpr std::size_t most_ranges_of_a_span = 32;
 
   frontend<Traits>& front_;
   // Of the thread that sweeps.
@@ -190,9 +190,9 @@ private:
   std::int64_t next_look_ = 0;  // ms
   std::size_t purged_ = 0;      // ranges, in this look
   bool is_visiting_ = false;
-  std::array<span_type*, limit> spans_ = {};
+  std::array<span_type*, purge_batch_spans> spans_ = {};
   std::size_t span_count_ = 0;
-  std::array<iovec, limit> ranges_ = {};
+  std::array<iovec, purge_batch_spans> ranges_ = {};
   std::size_t range_count_ = 0;
 };
 

@@ -21,9 +21,8 @@ inline constexpr std::size_t most_guard_mappings = 1'024;
 // no bytes (empty_blocks.h).
 template <class Traits>
 bool becomes_guard(span<Traits>& span, std::size_t number) {
-  constexpr std::size_t period = guarded_span_period;
-  if (number % period != 0) return false;
-  const bool may_split = number / period < most_guard_mappings;
+  if (number % guarded_span_period != 0) return false;
+  const bool may_split = number / guarded_span_period < most_guard_mappings;
   if (!install_guard<typename Traits::platform>(span.base, Traits::settings.fine_span_bytes, may_split))
     return false;
   span.secrets.set_guard();

@@ -34,7 +34,7 @@ class purge_batch {
   using classes = typename Traits::classes;
 
 public:
-  bool is_full() const { return count_ == limit; }
+  bool is_full() const { return count_ == purge_batch_spans; }
 
   // Precondition: the batch is not full, and no other thread can reach the span.
   void add(span_type& span) { spans_[count_++] = &span; }
@@ -47,7 +47,7 @@ public:
     if (count_ == 0) return;
     const std::span<span_type*> all(spans_, count_);
     std::ranges::sort(all, {}, [](const span_type* span) { return span->base; });
-    iovec ranges[limit];
+    iovec ranges[purge_batch_spans];
     std::size_t used = 0;
     for (const span_type* const span : all) {
       const std::size_t bytes = bytes_of(*span);
@@ -66,8 +66,6 @@ public:
   }
 
 private:
-  static constexpr std::size_t limit = purge_batch_spans;
-
   // The whole of a fine span: a huge page backs the part, too, that blocks never touched.
   static std::size_t bytes_of(const span_type& span) {
     return classes::table[span.class_index.load(std::memory_order_relaxed)].fine
@@ -77,7 +75,7 @@ private:
 
   static char* end_of(const iovec& range) { return static_cast<char*>(range.iov_base) + range.iov_len; }
 
-  span_type* spans_[limit];
+  span_type* spans_[purge_batch_spans];
   std::size_t count_ = 0;
 };
 
