@@ -16,11 +16,11 @@
 #include "recorded/census_moments.h"
 #include "recorded/compiler.h"
 #include "recorded/edited_events.h"
-#include "trace/block_habits.h"
-#include "trace/event_stream.h"
-#include "trace/trace_error.h"
-#include "trace/trace_file.h"
-#include "trace/verifier.h"
+#include "trace/file/event_stream.h"
+#include "trace/file/trace_error.h"
+#include "trace/file/trace_file.h"
+#include "trace/file/verifier.h"
+#include "trace/profile/block_habits.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "trace/block_habits.h"
+#include "trace/profile/block_habits.h"
 #include "trace/raw/event.h"
 
 namespace heaplab::recorded {

@@ -22,17 +22,17 @@
 
 #include "probes/json_line.h"
 #include "probes/write_whole.h"
-#include "trace/block_habits.h"
-#include "trace/counter_access.h"
-#include "trace/event_stream.h"
-#include "trace/finish.h"
-#include "trace/import.h"
-#include "trace/profile.h"
-#include "trace/profile_json.h"
-#include "trace/rows.h"
-#include "trace/stamp_test.h"
-#include "trace/trace_error.h"
-#include "trace/trace_file.h"
+#include "trace/file/event_stream.h"
+#include "trace/file/trace_error.h"
+#include "trace/file/trace_file.h"
+#include "trace/finish/counter_access.h"
+#include "trace/finish/finish.h"
+#include "trace/finish/stamp_test.h"
+#include "trace/import/import.h"
+#include "trace/profile/block_habits.h"
+#include "trace/profile/profile.h"
+#include "trace/profile/profile_json.h"
+#include "trace/profile/rows.h"
 
 namespace heaplab::trace {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "recorder/system_call_filters.h"
-#include "trace/finish.h"
-#include "trace/stamp_test.h"
-#include "trace/trace_file.h"
+#include "trace/file/trace_file.h"
+#include "trace/finish/finish.h"
+#include "trace/finish/stamp_test.h"
 
 namespace heaplab::recorder {
 namespace {

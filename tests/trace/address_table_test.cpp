@@ -1,4 +1,4 @@
-#include "trace/address_table.h"
+#include "trace/file/address_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trace/block_habits.h"
+#include "trace/profile/block_habits.h"
 
 #include <gtest/gtest.h>
 

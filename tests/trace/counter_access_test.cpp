@@ -1,4 +1,4 @@
-#include "trace/counter_access.h"
+#include "trace/finish/counter_access.h"
 
 #include <gtest/gtest.h>
 

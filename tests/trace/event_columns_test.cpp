@@ -1,4 +1,4 @@
-#include "trace/event_columns.h"
+#include "trace/file/event_columns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Nonsense with right checksums: what a trace says is refused where it can mean nothing, and the fault is
 // named.
-#include "trace/event_rules.h"
+#include "trace/file/event_rules.h"
 
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "support/scratch_folder.h"
-#include "trace/event_columns.h"
-#include "trace/event_stream.h"
-#include "trace/frame.h"
+#include "trace/file/event_columns.h"
+#include "trace/file/event_stream.h"
+#include "trace/file/frame.h"
+#include "trace/file/trace_writer.h"
+#include "trace/file/varint.h"
 #include "trace/random_events.h"
-#include "trace/trace_writer.h"
-#include "trace/varint.h"
 
 namespace heaplab::trace {
 namespace {

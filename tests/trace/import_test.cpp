@@ -1,4 +1,4 @@
-#include "trace/import.h"
+#include "trace/import/import.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <string>
 
 #include "support/scratch_folder.h"
-#include "trace/event_stream.h"
-#include "trace/text_lines.h"
-#include "trace/trace_error.h"
+#include "trace/file/event_stream.h"
+#include "trace/file/trace_error.h"
+#include "trace/import/text_lines.h"
 
 namespace heaplab::trace {
 namespace {

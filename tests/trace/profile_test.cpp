@@ -1,4 +1,4 @@
-#include "trace/profile.h"
+#include "trace/profile/profile.h"
 
 #include <gtest/gtest.h>
 

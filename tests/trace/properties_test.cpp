@@ -1,4 +1,4 @@
-#include "trace/properties.h"
+#include "trace/file/properties.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Trace files whole, cut off at every byte, and with every bit flipped.
-#include "trace/trace_file.h"
+#include "trace/file/trace_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "support/scratch_folder.h"
-#include "trace/event_stream.h"
+#include "trace/file/event_stream.h"
+#include "trace/file/trace_error.h"
+#include "trace/file/trace_writer.h"
 #include "trace/random_events.h"
-#include "trace/trace_error.h"
-#include "trace/trace_writer.h"
 
 namespace heaplab::trace {
 namespace {

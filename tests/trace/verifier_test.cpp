@@ -1,4 +1,4 @@
-#include "trace/verifier.h"
+#include "trace/file/verifier.h"
 
 #include <gtest/gtest.h>
 

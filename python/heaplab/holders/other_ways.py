@@ -15,7 +15,7 @@ Amounts = tuple[float, float, float]  # the least, the median, the most
 
 
 class Habit(NamedTuple):
-    """How the blocks of a call site are used (src/trace/block_habits.h)."""
+    """How the blocks of a call site are used (src/trace/profile/block_habits.h)."""
 
     site: int
     temporaries: int  # blocks that were freed at once

@@ -13,7 +13,7 @@ from heaplab.output import replacing
 from heaplab.traces import tool
 from heaplab.traces.profile import KINDS, places_of
 
-# The records of src/trace/rows.h.
+# The records of src/trace/profile/rows.h.
 EVENT = np.dtype(
     [
         *((name, "<u8") for name in ("number", "stamp", "address", "size")),

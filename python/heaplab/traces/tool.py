@@ -52,13 +52,13 @@ def sites(trace: Path, process: int) -> dict[str, Any]:
 
 def habits(trace: Path, process: int) -> list[list[int]]:
     """By call site: number, blocks that died at once, their bytes, chains of growing blocks, growths, bytes
-    copied (src/trace/block_habits.h)."""
+    copied (src/trace/profile/block_habits.h)."""
     found: list[list[int]] = json.loads(_run("habits", trace, str(process)))
     return found
 
 
 def rows(trace: Path, what: str) -> AbstractContextManager[IO[bytes]]:
-    """A stream of the records of all processes: `what` is `events` or `blocks` (src/trace/rows.h)."""
+    """A stream of the records of all processes: `what` is `events` or `blocks` (src/trace/profile/rows.h)."""
     return _running("rows", trace, what, is_text=False)
 
 
