@@ -107,10 +107,10 @@ FAULTS = [
         "if (before != purge_state::none) return life_.place(*owner, span);",
     ),
     Fault(
-        "two sweeps purge the holes of one span",
+        "a span stays where blocks are taken from it while its holes are being purged",
         RECLAIM,
-        "!= owner || span.purging != purge_state::none) return false;",
-        "!= owner) return false;",
+        "  span.purging = purge_state::under_way;\n",
+        "",
     ),
 ]
 

@@ -66,6 +66,11 @@ TEST_F(interleavings_two_blocks, last_remote_free_against_retire) {
   expect_sound([&] { start(3, 2); }, {[&] { allocate(0); }, [&] { free(1, 0); }, [&] { free(2, 1); }});
 }
 
+// Who frees a block of a hot span asks nobody for attention: the owner asks when it retires the span.
+TEST_F(interleavings_four_blocks, a_remote_free_against_retire) {
+  expect_sound([&] { start(2, 4); }, {[&] { allocate(0); }, [&] { free(1, 0); }}, 3);
+}
+
 // A floating span, one block freed by its owner and one by another thread at once.
 template <class Sync>
 explore::outcome local_against_remote_last_free() {

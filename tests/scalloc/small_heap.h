@@ -188,7 +188,10 @@ public:
       counted += static_cast<std::size_t>(out);
       require(front.life().has_no_due_event(span), "an event is due that nobody has performed");
       require(front.life().is_listed(span), "a span is not in the list where its word says");
-      if (word.state() == span_state::hot) require(span.counts_every_block(), "a hot span has lost a block");
+      if (word.state() == span_state::hot)
+        require(span.counts_every_block(), "a hot span has lost a block");
+      else if (owner != &front.orphanage() && word.remote_count() > 0)
+        require(!span.is_quietly_owned_by(*owner), "frees of the owner would not see remotely freed blocks");
     });
     for (const auto& local : labs) {
       require(local->is_valid(), "a list holds what is not its own");

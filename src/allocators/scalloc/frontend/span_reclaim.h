@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "allocators/scalloc/frontend/span_life.h"
+#include "base/assertion.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -24,8 +25,9 @@ public:
 
   explicit span_reclaim(span_life<Traits>& life) : life_(life) {}
 
-  // True: find() found holes, under the lock of the lists of the span's owner, and until end_purge nobody
-  // takes blocks from the span, which is not hot.
+  // Called by one sweep at a time, once for a span until end_purge. True: find() found holes, under the lock
+  // of the lists of the span's owner, and until end_purge nobody takes blocks from the span, which is not
+  // hot.
   template <class Find>
   bool begin_purge(span_type& span, Find&& find);
   // Nothing happens where begin_purge has not returned true before, as in the child of a fork.
@@ -50,7 +52,8 @@ bool span_reclaim<Traits>::begin_purge(span_type& span, Find&& find) {
   lab_type* const owner = span.owner(std::memory_order_acquire);
   if (owner == nullptr) return false;
   const concurrent::lock_holder hold(owner->lists_lock);
-  if (span.owner(std::memory_order_relaxed) != owner || span.purging != purge_state::none) return false;
+  if (span.owner(std::memory_order_relaxed) != owner) return false;
+  HEAPLAB_ASSERT(span.purging == purge_state::none);
   const span_state state = span.load_word(std::memory_order_acquire).state();
   if (state != span_state::floating && state != span_state::reusable) return false;
   span.holes |= span.hot_holes.exchange(0, std::memory_order_relaxed);
