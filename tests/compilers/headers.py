@@ -20,16 +20,21 @@ Case = tuple[str, str, tuple[str, ...]]  # what to compile, its language, option
 
 
 def cases(each: bool) -> list[Case]:
-    """Each standard with each set of switches; or the older with none, the newer with all."""
+    """Each header alone, and the use of all, by each standard with each set of switches.
+
+    Without `each` a header is alone where it has least: by the newer standard without any switch.
+    """
     headers = sorted(str(header.relative_to(INCLUDE)) for header in INCLUDE.rglob("*.h"))
+    every = [*headers, USE.name]
     if each:
         options = itertools.product(STANDARDS, BOTH_OR_NEITHER + EACH_ALONE)
+        chosen = [(what, standard, switch) for (standard, switch), what in itertools.product(options, every)]
     else:
-        options = zip(STANDARDS, BOTH_OR_NEITHER, strict=True)
-    return [
-        (what, "c++", (standard, *switch))
-        for (standard, switch), what in itertools.product(options, (*headers, USE.name))
-    ] + [(C_HEADER, *language_and_standard) for language_and_standard in FOR_C_HEADERS]
+        older, newer = zip(STANDARDS, BOTH_OR_NEITHER, strict=True)
+        chosen = [(USE.name, *older), *((what, *newer) for what in every)]
+    return [(what, "c++", (standard, *switch)) for what, standard, switch in chosen] + [
+        (C_HEADER, *language_and_standard) for language_and_standard in FOR_C_HEADERS
+    ]
 
 
 def failures(compiler: str, each: bool, pool: Executor) -> tuple[list[str], int]:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compile every public header alone, and look at what a compiler says of a refused use.
 
-C++20 with exceptions and RTTI, C++23 without either, warnings are errors; the C header also as C99, C23 and
-C++11. Exit status 0: all as it should be, 1: not, 2: a compiler is not there.
+Each as C++23 without exceptions and RTTI, a use of all also as C++20 with both, warnings are errors; the C
+header also as C99, C23 and C++11. Exit status 0: all as it should be, 1: not, 2: a compiler is not there.
 Example: tests/compilers/run.py g++ clang++-14
 """
 

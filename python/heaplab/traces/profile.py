@@ -1,4 +1,4 @@
-"""What one process of a trace did with memory (src/trace/profile/profile.h), with names for its call sites."""
+"""What a process of a trace did with memory (src/trace/profile/profile.h), with names for its call sites."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -19,7 +19,7 @@ from laboratory import call, success
 from planned import complete, counted, expected, runs
 from slurm_cluster import SlurmCluster, wait_until
 from ssh_server import SshServer
-from subprocesses import ran
+from subprocesses import executable, ran
 
 from heaplab.cluster import read_plan
 from heaplab.cluster.engines import github, slurm
@@ -178,8 +178,29 @@ def test_of_several_arrays_all_are_submitted_or_none(
 ) -> None:
     kinds = ("small partition=low", "large partition=nowhere")
     plan = planned.make(catalog, tmp_path / "plan", libraries["slow"], *kinds)
-    assert_refused(plan, "invalid partition specified: nowhere", "submit", "slurm")
+    assert "invalid partition specified: nowhere" in campaign("submit", plan, "slurm", status=2)
     wait_until(lambda: not cluster.call("squeue", "--noheader"), "what was submitted is gone")
+
+
+def test_an_array_that_has_begun_when_the_next_is_refused_leaves_its_log(
+    catalog: Path, libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = ("small partition=low", "large partition=nowhere")
+    plan = planned.make(catalog, tmp_path / "plan", libraries["slow"], *kinds)
+    (tmp_path / "bin").mkdir()
+    for tool, does in {
+        "sbatch": 'case "$*" in *nowhere*) echo no such partition >&2; exit 1;; esac; '
+        f"echo begun > {plan}/engines/slurm-1.log; echo 7",
+        "scancel": f'echo "$@" > {tmp_path}/cancelled',
+        "scontrol": "true",
+        "srun": "exit 1",
+        "squeue": "true",
+    }.items():
+        executable(tmp_path / "bin" / tool, f"#!/bin/sh\n{does}\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    assert campaign("submit", plan, "slurm", status=2) == "heaplab: slurm: no such partition\n"
+    assert (plan / "engines/slurm-1.log").read_text() == "begun\n"
+    assert (tmp_path / "cancelled").read_text() == "7\n"
 
 
 def test_several_kinds_of_machine_have_hosts_each(

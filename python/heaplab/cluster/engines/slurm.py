@@ -4,6 +4,7 @@ The name of the job is derived from the plan. Slurm needs no accounting, and hea
 job: `squeue` by that name tells what is waiting or running, results files tell the rest.
 """
 
+import contextlib
 import hashlib
 import os
 import shlex
@@ -41,7 +42,8 @@ class Slurm:
             if jobs:
                 slurm("scancel", *jobs)
             if ours:
-                folder.rmdir()
+                with contextlib.suppress(OSError):  # an element that had begun has its log there
+                    folder.rmdir()
             raise
         return f"submitted {units.counted(len(shards), 'shard')} to Slurm as job {', '.join(jobs)}"
 
