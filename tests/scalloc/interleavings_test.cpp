@@ -259,9 +259,9 @@ TEST_F(interleavings_retaining, the_excess_of_the_pool_against_puts_and_gets) {
   explored_platform::has_helper = false;
 }
 
-// A thread frees the last block of a page of records' spans, and still looks at the span when another has
-// purged all spans, dropped their records, and a third takes them again. One preemption is enough for that; a
-// sweep has hundreds of points.
+// The spans of a page of records. One thread frees their last block and still looks at its span when another
+// thread has purged all of them and dropped the records, and a third takes the spans again. One preemption
+// suffices; a sweep has hundreds of points at which others may run.
 TEST_F(interleavings_retaining, the_sweep_of_records_against_late_readers) {
   const std::uint32_t spans = dropped_records<parts_of<retaining>>::spans_in_page();
   const auto setup = [&] {

@@ -86,7 +86,7 @@ bool allow_only(const std::vector<long>& numbers) {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 1));
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   }
-  // rt_sigprocmask for what it is there for. os_pages::is_readable makes no valid request.
+  // rt_sigprocmask with a valid request alone: os_pages::is_readable calls it with an invalid one.
   filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 3));
   filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])));
   filter.push_back(BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, most_signal_requests, 1, 0));

@@ -35,7 +35,7 @@ def moment_of(profile: Profile, base: Replays) -> Moment:
 
 
 def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:
-    """The troughs and the end, as far as they last."""
+    """The troughs and the end whose low state lasts."""
     peaks = [stretch.peak_bytes for stretch in profile.stretches]
     for place, census in enumerate(base.runs[0]):
         if census.why in ("trough", "end"):

@@ -12,7 +12,7 @@ SURVIVORS, MOST = 10, 1000  # blocks
 
 
 def census(*together: int, unknown: bool = False) -> Census:
-    """Sites 1, 2, ... (0 where it is unknown), which with those before them hold so much alone."""
+    """Of `together`, number n is what the first n sites hold in common and no others. Site 0: unknown."""
     first = 0 if unknown else 1
     holdings = tuple(
         Holding(number, SURVIVORS, SURVIVORS * BLOCK, 0, 0, held, 0, 0)

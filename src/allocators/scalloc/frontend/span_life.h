@@ -77,9 +77,9 @@ public:
   void make_floating(lab_type& local, span_type& hot);
   void retire(lab_type& local, span_type& hot);
   // Lets the owner's frees take the fast path until the next event may be due, unless the remote list has
-  // blocks. Called by the owner, which holds the lock of its lists, without which no thread returns the span,
-  // so that the counts stay those of this tenure. False: a remote free came in between, and may have read the
-  // counts while they changed.
+  // blocks. Called by the owner, which holds the lock of its lists: without it no thread returns the span, so
+  // that the counts are those of this tenure. Returns false if a remote free came in between, which may have
+  // read the counts while they changed.
   bool clear_attention(lab_type& local, span_type& span);
 
   // --- owners and lists ---

@@ -155,11 +155,11 @@ struct config {
   // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
   // a program with pauses of that length pays page faults after each.
   std::int64_t decay_milliseconds = 1'000;
-  // Where free spans, or freed large blocks, retain so much, a background purge thread sees to it that they
-  // decay even if no thread of the program allocates or frees any more (idle_purge.h). The memory has cost
-  // page faults that take milliseconds, the thread takes some tens of microseconds. Less gives small programs
-  // a thread, which others see (docs/decisions/0042). So much may stay for
-  // good. The thread may start at four fifths of it (split_account.h).
+  // From so many bytes on, in free spans or in freed large blocks, the heap starts a background purge thread,
+  // which purges them even if no thread of the program calls malloc or free any more (idle_purge.h); less may
+  // stay for good. The page faults of so much memory took milliseconds, a thread takes some tens of
+  // microseconds. A smaller bound would give small programs a thread, which others see
+  // (docs/decisions/0042). The thread may start at four fifths of the bound (split_account.h).
   std::size_t idle_purge_bytes = unlimited;
   // Whether there is such a thread, unless the environment tells otherwise (settings.h).
   bool purges_when_idle = true;
