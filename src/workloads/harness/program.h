@@ -39,6 +39,7 @@ public:
 // A workload whose threads start together: the clock runs while they are in run(thread).
 class team_workload : public workload, protected probes::team_task {
 protected:
+  // Runs a team of `threads_` through the calls of team_task (probes/thread_team.h).
   void run_team(measurement& measured) {
     measured_ = &measured;
     measured.run_team(static_cast<unsigned>(threads_), *this);
@@ -70,7 +71,7 @@ protected:
     while (lives > 0 && run_in_thread(live)) --lives;
   }
 
-  std::uint64_t threads_ = 1;
+  std::uint64_t threads_ = 1;        // of the team; most workloads declare an option for them
   measurement* measured_ = nullptr;  // while the team is at work, and after
 
 private:
