@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from bare_records import bare_campaign, bare_process, bare_run
-from laboratory import WARM, Laboratory, refusal, success
+from laboratory import WARM, Laboratory, refusal
 from subprocesses import printed_by
 
 from heaplab.campaign import pilot, plan, standard_input

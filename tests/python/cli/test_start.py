@@ -39,8 +39,9 @@ def test_what_computes_nothing_does_not_wait_for_what_computes(words: str) -> No
     assert not imported_by(*words.split()) & COMPUTING
 
 
-def test_a_path_needs_no_tables() -> None:
-    assert not imported_by("path", "acdc") & (COMPUTING | PRINTING | {RECORDS})
+@pytest.mark.parametrize("name", ["acdc", "scalloc"])
+def test_a_path_of_heaplabs_own_needs_no_catalog(name: str) -> None:
+    assert not imported_by("path", name) & (COMPUTING | WITH_RECORDS | PRINTING)
 
 
 def test_the_version_needs_nothing() -> None:
@@ -52,7 +53,7 @@ def test_the_options_of_a_measurement_need_nothing_that_measures(command: str) -
     assert not imported_by(command, "--help") & (COMPUTING | WITH_RECORDS | PRINTING)
 
 
-@pytest.mark.parametrize("words", [["list", "allocators"], ["path", "scalloc"], ["doctor"]])
+@pytest.mark.parametrize("words", [["list", "allocators"], ["doctor"]])
 def test_allocators_are_found_without_the_files_of_workloads(words: list[str]) -> None:
     assert CATALOG_OF_WORKLOADS not in imported_by(*words)
 
