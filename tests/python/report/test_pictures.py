@@ -1,10 +1,11 @@
 """What the labels of pictures say."""
 
 import re
+from itertools import combinations
 
 import matplotlib as mpl
 
-from heaplab.report.pictures import canvas, marks
+from heaplab.report.pictures import canvas, marks, overview, palette
 
 
 def labels_of(svg: str) -> list[str]:
@@ -36,3 +37,14 @@ def test_a_long_title_of_a_panel_takes_more_lines_and_no_word_is_cut() -> None:
         canvas.title(axis, "shared-objects yes, access-live-objects no")
         found = labels_of(canvas.to_svg(figure, "a line"))
     assert {"shared-objects yes,", "access-live-objects no"} <= set(found)
+
+
+def test_no_name_covers_another() -> None:
+    points = {"scalloc": (1.0, 1.0), "cores": (1.05, 1.0), "jemalloc": (1.07, 0.96), "glibc": (1.49, 0.88)}
+    figure, (axis,) = canvas.new(1, (4.7, 3.7))
+    axis.set(xlim=(0.9, 1.6), ylim=(0.8, 1.4))
+    figure.draw_without_rendering()
+    overview.label_points(axis, points, palette.styles(points))
+    names = [text.get_window_extent() for text in axis.texts]
+    assert len(names) == len(points)
+    assert not any(one.overlaps(other) for one, other in combinations(names, 2))

@@ -5,6 +5,7 @@ from math import isfinite, nan
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
 
 from heaplab.analysis import MEMORY, Analysis, Study, Summary
 from heaplab.report.pictures import canvas
@@ -38,35 +39,35 @@ def trade_off(
         axis.set_xlabel(f"time relative to {analysis.baseline}  (left is faster)")
         axis.set_ylabel(f"peak memory with page tables\nrelative to {analysis.baseline}  (down is leaner)")
         axis.margins(0.16)
-        _label(axis, points, styles)
+        figure.draw_without_rendering()  # so that the axes have their place, and names theirs
+        label_points(axis, points, styles)
         alt = f"Peak memory against time, {KINDS[kind]}: one cross per allocator; numbers in the table below."
         return Drawing("Time against memory", canvas.to_svg(figure, alt), alt, ())
 
 
-def _label(axis: Axes, points: dict[str, tuple[float, float]], styles: dict[str, Style]) -> None:
-    """Names above their points, or below if another name is already there."""
-    above: list[tuple[float, float]] = []
-    axis.autoscale_view()
-    to_share = axis.transScale + axis.transLimits  # converts to shares of the axis's width and height
+def label_points(axis: Axes, points: dict[str, tuple[float, float]], styles: dict[str, Style]) -> None:
+    """Names beside their points: on the first of SIDES on which no other name is in the way."""
+    taken: list[Bbox] = []
     for name in sorted(points, key=lambda name: -points[name][1]):
-        x, y = to_share.transform(points[name])
-        crowded = any(
-            abs(x - at) < LABEL_SHARE[0] and abs(y - height) < LABEL_SHARE[1] for at, height in above
-        )
-        if not crowded:
-            above.append((x, y))
-        axis.annotate(
+        text = axis.annotate(
             name,
             points[name],
-            (8, -13) if crowded else (8, 7),
+            SIDES[0],
             textcoords="offset points",
             color=styles[name].color,
             weight="bold",
             path_effects=HALO,
         )
+        for side in (*SIDES, SIDES[0]):
+            text.set_position(side)
+            text.set_horizontalalignment("left" if side[0] > 0 else "right")
+            place = text.get_window_extent()
+            if not any(place.overlaps(other) for other in taken):
+                break
+        taken.append(place.padded(2))
 
 
-LABEL_SHARE = (0.2, 0.06)  # share of the axis's width and height that a name needs
+SIDES = ((8, 7), (8, -13), (-8, 7), (-8, -13))  # from a point to its name, in points of 1/72 inch
 HALO = [withStroke(linewidth=3, foreground=CHROME["surface"])]
 
 
