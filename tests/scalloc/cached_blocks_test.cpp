@@ -151,6 +151,17 @@ TEST_F(cached_blocks_test, are_found_when_another_thread_was_the_first_to_free) 
   EXPECT_DEATH(free_again(), "free of a block that is free already");
 }
 
+TEST_F(cached_blocks_test, are_found_in_the_lists_of_an_orphan) {
+  end_thread(0);
+  free(1, {0, 1});
+  auto& orphan = span_of(blocks[0]);
+  ASSERT_EQ(orphan.owner(std::memory_order_relaxed), &front.orphanage());
+  static_cast<void**>(blocks[2])[1] = static_cast<void**>(blocks[0])[1];
+  EXPECT_TRUE(front.is_free_already(front.orphanage(), orphan, blocks[0]));
+  EXPECT_FALSE(front.is_free_already(front.orphanage(), orphan, blocks[2])) << "looks free and is live";
+  EXPECT_FALSE(front.is_free_already(*labs[1], orphan, blocks[0])) << "not the owner";
+}
+
 TEST_F(cached_blocks_test, may_look_free_and_be_live) {
   free(0, blocks[0]);
   static_cast<void**>(blocks[1])[1] = static_cast<void**>(blocks[0])[1];

@@ -101,8 +101,10 @@ public:
     if (place != nullptr && frontend<Traits>::is_marked(block, place) &&
         stacks_.holds(lab_type::class_at(place), block))
       frontend<Traits>::refuse_double_free(block);
-    // The owner's own free looks for the block in the owner's lists.
+    // The owner's own free looks for the block in the owner's lists; an orphan has none to look.
     lab_type* const owner = span.owner(std::memory_order_acquire);
+    if (owner == &Front.orphanage() && Front.is_free_already(*owner, span, block))
+      frontend<Traits>::refuse_double_free(block);
     if (owner == nullptr || owner == &Front.orphanage()) return Front.deallocate_slow(none_, span, block);
     const use in_use(owner);
     Front.deallocate_slow(*owner, span, block);

@@ -131,6 +131,9 @@ public:
     static_cast<place_type*>(block)[1] = place;
   }
 
+  // Whether the block is in a list of free blocks; without cached blocks, whether it is the first of its
+  // span's. `local` is the buffer of the caller, which owns the span, or the orphanage.
+  bool is_free_already(lab_type& local, span_type& span, const void* block);
   [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
     fatal("free of a block that is free already", block);
   }
@@ -245,7 +248,6 @@ private:
   }
 
   // Freeing.
-  bool is_free_already(lab_type& local, span_type& span, const void* block);
   static const size_class& class_of(const span_type& span, span_word seen, const void* block);
   static const size_class& class_at(const span_type& span, const void* block);
   template <class Freed>

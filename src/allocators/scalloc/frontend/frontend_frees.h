@@ -43,15 +43,15 @@ void frontend<Traits>::take_back(lab_type& local, void* const* blocks, unsigned 
   }
 }
 
-// Called by the owner. Whether the block is in a list of free blocks; without cached blocks, whether it is
-// the first of its span's. The lock keeps a sweep of holes from changing the lists; other threads only put
-// blocks before those of the remote list.
+// The lock keeps a sweep of holes from changing the lists, and an orphan from being adopted; other threads
+// only put blocks before those of the remote list.
 template <class Traits>
 bool frontend<Traits>::is_free_already(lab_type& local, span_type& span, const void* block) {
   if constexpr (!caches_blocks) return span.local_list == block;
   const place_type place = life_type::place_in(&local, span);
   if (!is_marked(block, place)) return false;
   const concurrent::lock_holder hold(local.lists_lock);
+  if (span.owner(std::memory_order_relaxed) != &local) return false;
   const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
   const auto holds = [&](const void* first) {
     // A list that a double free has closed to a ring is no longer than this.
