@@ -159,7 +159,6 @@ TEST_F(cached_blocks_test, are_found_in_the_lists_of_an_orphan) {
   static_cast<void**>(blocks[2])[1] = static_cast<void**>(blocks[0])[1];
   EXPECT_TRUE(front.is_free_already(front.orphanage(), orphan, blocks[0]));
   EXPECT_FALSE(front.is_free_already(front.orphanage(), orphan, blocks[2])) << "looks free and is live";
-  EXPECT_FALSE(front.is_free_already(*labs[1], orphan, blocks[0])) << "not the owner";
 }
 
 TEST_F(cached_blocks_test, may_look_free_and_be_live) {

@@ -187,7 +187,6 @@ def test_an_array_that_has_begun_when_the_next_is_refused_leaves_its_log(
 ) -> None:
     kinds = ("small partition=low", "large partition=nowhere")
     plan = planned.make(catalog, tmp_path / "plan", libraries["slow"], *kinds)
-    (tmp_path / "bin").mkdir()
     for tool, does in {
         "sbatch": 'case "$*" in *nowhere*) echo no such partition >&2; exit 1;; esac; '
         f"echo begun > {plan}/engines/slurm-1.log; echo 7",
@@ -196,8 +195,8 @@ def test_an_array_that_has_begun_when_the_next_is_refused_leaves_its_log(
         "srun": "exit 1",
         "squeue": "true",
     }.items():
-        executable(tmp_path / "bin" / tool, f"#!/bin/sh\n{does}\n")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+        executable(tmp_path / tool, f"#!/bin/sh\n{does}\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert campaign("submit", plan, "slurm", status=2) == "heaplab: slurm: no such partition\n"
     assert (plan / "engines/slurm-1.log").read_text() == "begun\n"
     assert (tmp_path / "cancelled").read_text() == "7\n"
