@@ -1,14 +1,22 @@
-"""The content of `catalog/allocators/NAME.toml`: the sources of a malloc library, and its settings."""
+"""The content of `catalog/allocators/NAME.toml`: the sources of a malloc library, and its settings.
 
-from typing import Literal
+`toml_file.load` checks types, `Allocator.of_own_file` does not: a command that only looks for a library
+would spend half of its time on importing the checker.
+"""
 
-from pydantic import Field, field_validator
+import re
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
 
-from heaplab.catalog.toml_file import Spec
 from heaplab.machine.huge_pages import HugePages
 
 
-class Source(Spec):
+class Strict:
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class Source(Strict):
     """One source of a library. The sources of an allocator are tried in order.
 
     `library` names the file to preload, by kind:
@@ -24,61 +32,82 @@ class Source(Spec):
     version: str = ""  # exact version of the package; empty: any
     upstream: str = ""  # version of the allocator, if the package has version numbers of its own
     library: str = ""
-    build: list[str] = []  # crate: shell commands run in the unpacked sources; $out is the library to make
-    needs: list[str] = []  # crate: programs the build needs
+    # crate: shell commands run in the unpacked sources; $out is the library to make
+    build: list[str] = field(default_factory=list)
+    needs: list[str] = field(default_factory=list)  # crate: programs the build needs
 
 
-class Variant(Spec):
+@dataclass(frozen=True)
+class Variant(Strict):
     """The same library with other settings."""
 
     title: str
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = field(default_factory=dict)
     library: str = ""  # another file of the same source, as in Source.library
     huge_pages: HugePages | None = None  # transparent huge pages of the whole process
 
 
-class WorthTrying(Spec):
+@dataclass(frozen=True)
+class WorthTrying(Strict):
     """One setting that is worth trying, as typed on the command line."""
 
-    name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")  # name of the arm: "few-arenas"
+    name: str  # of the arm: "few-arenas"
     setting: str  # NAME=VALUE, or thp=MODE
     trades: str  # the gain of the setting, and its price
 
-    @field_validator("setting")
-    @classmethod
-    def _has_a_value(cls, text: str) -> str:
-        if not all(text.partition("=")):
-            raise ValueError("takes NAME=VALUE")
-        return text
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[a-z0-9][a-z0-9-]*", self.name):
+            raise ValueError(f"name {self.name!r}: takes small letters, digits and dashes")
+        if not all(self.setting.partition("=")):
+            raise ValueError(f"setting {self.setting!r}: takes NAME=VALUE")
 
 
-class Unsafe(Spec):
+@dataclass(frozen=True)
+class Unsafe(Strict):
     """The kernels on which an allocator may hand out memory twice or crash."""
 
     kernel: str  # first release, as in "6.19"
     why: str
 
 
-class Allocator(Spec):
+@dataclass(frozen=True)
+class Allocator(Strict):
     id: str
     title: str
     summary: str  # one sentence
     licence: str
+    sources: list[Source]  # one or more
     homepage: str = ""
     reference: bool = False  # a bound to compare with, not for use: measured only when named
     quick: bool = False  # ready-made and obtained in seconds: `heaplab compare` takes it without being asked
-    sources: list[Source] = Field(min_length=1)
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = field(default_factory=dict)
     library_path: bool = False  # the library's folder must be on LD_LIBRARY_PATH
-    variants: dict[str, Variant] = {}  # "scalloc" with variant "paper" is named scalloc-paper
-    settings: list[WorthTrying] = []
+    # "scalloc" with variant "paper" is named scalloc-paper
+    variants: dict[str, Variant] = field(default_factory=dict)
+    settings: list[WorthTrying] = field(default_factory=list)
     unsafe: Unsafe | None = None
     notes: str = ""
 
-    @field_validator("settings")
-    @classmethod
-    def _tries_each_under_a_name_of_its_own(cls, settings: list[WorthTrying]) -> list[WorthTrying]:
-        names = [one.name for one in settings]
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise ValueError("takes one source or more")
+        names = [one.name for one in self.settings]
         if twice := next((name for name in names if names.count(name) > 1), ""):
-            raise ValueError(f"two are named {twice}")
-        return settings
+            raise ValueError(f"two settings are named {twice}")
+
+    @classmethod
+    def of_own_file(cls, content: dict[str, Any]) -> Self:
+        """The content of one of heaplab's own files, which the tests check: its types are not looked at here.
+
+        Raises TypeError or ValueError for content that no check let pass.
+        """
+        unsafe = content.get("unsafe")
+        return cls(
+            **content
+            | {
+                "sources": [Source(**one) for one in content["sources"]],
+                "variants": {name: Variant(**one) for name, one in content.get("variants", {}).items()},
+                "settings": [WorthTrying(**one) for one in content.get("settings", [])],
+                "unsafe": Unsafe(**unsafe) if unsafe else None,
+            }
+        )

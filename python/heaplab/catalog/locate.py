@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
 import subprocess
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict
 
 from heaplab.catalog import native
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from heaplab.records import Arm
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
+OBTAINED: Final = "obtained.json"
 
 
 class NotHereError(HeaplabError):
@@ -34,15 +36,25 @@ class UnsafeHereError(NotHereError):
     """The allocator is known to fail on this kernel."""
 
 
-class ObtainedLibrary(BaseModel):
+@dataclass(frozen=True)
+class ObtainedLibrary:
     """The file `obtained.json`, which `heaplab get` writes beside a library that is complete."""
 
-    model_config = ConfigDict(defer_build=True)
-
-    source: Source
+    source: dict[str, Any]  # the fields of a Source
     version: str
     library: str  # path below the folder of this file
     sha256: dict[str, str]  # of the downloaded files, by name
+
+    @classmethod
+    def beside(cls, folder: Path) -> Self | None:
+        """None without the file: the library is not complete."""
+        try:
+            return cls(**json.loads((folder / OBTAINED).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write(self, folder: Path) -> None:
+        (folder / OBTAINED).write_text(json.dumps(asdict(self), indent=2) + "\n")
 
 
 class FoundLibrary(NamedTuple):
@@ -140,9 +152,8 @@ def find(identifier: str, source: Source, variant: Variant | None) -> FoundLibra
         case "debian" if path := first_match(Path("/"), library):
             return FoundLibrary(path, package=source.package)
     folder = cache_folder(identifier, source)
-    try:
-        obtained = ObtainedLibrary.model_validate_json((folder / "obtained.json").read_bytes())
-    except (OSError, ValueError):
+    obtained = ObtainedLibrary.beside(folder)
+    if obtained is None:
         return None
     path = first_match(folder, variant.library) if variant and variant.library else folder / obtained.library
     return FoundLibrary(path, obtained.version) if path and path.is_file() else None

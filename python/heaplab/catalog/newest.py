@@ -4,8 +4,11 @@ import json
 import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from heaplab.catalog import obtain
 from heaplab.catalog.allocator_spec import Allocator, Source
@@ -29,9 +32,9 @@ def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
             if numbers(version) <= numbers(source.version):
                 return allocator, reasons
             upstream = f"{source.package} {version}" if source.upstream else ""
-            newer = source.model_copy(update={"version": version, "upstream": upstream})
+            newer = replace(source, version=version, upstream=upstream)
             sources = [newer, *allocator.sources[:place], *allocator.sources[place + 1 :]]
-            found = allocator.model_copy(update={"sources": sources})
+            found = replace(allocator, sources=sources)
             obtain.obtain(found, newer, tell)
         except CannotObtainError as error:
             reasons.append(f"{allocator.id}: newest {source.package} not obtained: {error}")
@@ -65,7 +68,7 @@ def numbers(version: str) -> list[int]:
 
 
 def as_toml(allocator: Allocator) -> str:
-    content = allocator.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
+    content = TypeAdapter(Allocator).dump_python(allocator, exclude={"id"}, exclude_defaults=True)
     return "".join(f"{name} = {inline(value)}\n" for name, value in content.items())
 
 

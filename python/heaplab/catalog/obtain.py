@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from heaplab.catalog import locate
@@ -79,10 +80,8 @@ def obtain(allocator: Allocator, source: Source, tell: Tell) -> Arm:
             new.mkdir()
             fetch = {"debian": fetch_debian, "wheel": fetch_wheel, "crate": fetch_crate}[source.kind]
             version, library, sha256 = fetch(source, new, tell)
-            obtained = ObtainedLibrary(
-                source=source, version=version, library=library.relative_to(new).as_posix(), sha256=sha256
-            )
-            (new / "obtained.json").write_text(obtained.model_dump_json(indent=2) + "\n")
+            path = library.relative_to(new).as_posix()
+            ObtainedLibrary(asdict(source), version, path, sha256).write(new)
             tell("verify")
             verify(locate.describe(allocator.id, allocator, None, locate.FoundLibrary(library, version)))
             if final.exists():

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, PositiveFloat, model_validator
 
-from heaplab.catalog.toml_file import Spec
+from heaplab.catalog.checked import Spec
 from heaplab.records import Parameter
 
 Bound = Literal["about", "at most", "at least"]

@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from heaplab.catalog.checked import Spec
 from heaplab.catalog.server_spec import MAIN_METRIC, Server
-from heaplab.catalog.toml_file import Spec
 from heaplab.records import Campaign, Parameter
 
 ScaleName = Literal["quick", "full"]

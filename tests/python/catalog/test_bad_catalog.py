@@ -18,8 +18,8 @@ licence = "x"
     ("content", "message"),
     [
         (ALLOCATOR, "sources: Field required"),
-        (ALLOCATOR + "sources = []", "sources: List should have at least 1 item"),
-        (ALLOCATOR + 'colour = "red"\n[[sources]]\nkind = "system"', "colour: Extra"),
+        (ALLOCATOR + "sources = []", "(file): takes one source or more"),
+        (ALLOCATOR + 'colour = "red"\n[[sources]]\nkind = "system"', "colour: Unexpected"),
         (ALLOCATOR + 'quick = "maybe"\n[[sources]]\nkind = "system"', "quick: Input should"),
         (ALLOCATOR + '[[sources]]\nkind = "rpm"', "sources.0.kind: Input should be"),
         ("title = ", "not TOML"),

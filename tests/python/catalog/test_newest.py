@@ -7,7 +7,7 @@ import pytest
 from subprocesses import executable
 from test_obtain import catalog_of
 
-from heaplab.catalog import allocator_spec, contents as catalogs, newest, toml_file
+from heaplab.catalog import allocator_spec, contents as catalogs, native, newest, toml_file
 from heaplab.catalog.allocator_spec import Allocator
 from heaplab.catalog.obtain import CannotObtainError
 
@@ -73,3 +73,9 @@ def test_every_allocator_of_the_catalog_is_written_as_it_is_read(name: str) -> N
     allocator = catalogs.load().allocators[name]
     content = tomllib.loads(newest.as_toml(allocator))
     assert toml_file.checked(Allocator, Path(name), {"id": name} | content) == allocator
+
+
+@pytest.mark.parametrize("name", sorted(catalogs.load().allocators))
+def test_every_allocator_of_heaplabs_own_passes_the_check_that_is_left_out_when_it_is_read(name: str) -> None:
+    path = native.catalog() / "allocators" / f"{name}.toml"
+    assert toml_file.load(Allocator, path, name) == catalogs.load().allocators[name]

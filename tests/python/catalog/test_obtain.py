@@ -23,7 +23,7 @@ cp "$FAKE_LIBRARY" library
 def catalog_of(*sources: dict[str, object]) -> catalogs.Catalog:
     """A catalog of one allocator, which these sources give."""
     about = {"id": "some", "title": "some", "summary": "s", "licence": "MIT"}
-    allocator = allocator_spec.Allocator.model_validate(about | {"sources": sources})
+    allocator = allocator_spec.Allocator.of_own_file(about | {"sources": sources})
     return catalogs.Catalog({"some": allocator}, {}, {}, {})
 
 

@@ -39,8 +39,8 @@ def test_what_computes_nothing_does_not_wait_for_what_computes(words: str) -> No
     assert not imported_by(*words.split()) & COMPUTING
 
 
-@pytest.mark.parametrize("name", ["acdc", "scalloc"])
-def test_a_path_of_heaplabs_own_needs_no_catalog(name: str) -> None:
+@pytest.mark.parametrize("name", ["acdc", "scalloc", "jemalloc"])
+def test_a_path_checks_no_types_and_prints_no_colours(name: str) -> None:
     assert not imported_by("path", name) & (COMPUTING | WITH_RECORDS | PRINTING)
 
 

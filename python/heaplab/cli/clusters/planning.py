@@ -13,6 +13,7 @@ from pydantic import Field
 
 import heaplab
 from heaplab.catalog import contents as catalogs, toml_file
+from heaplab.catalog.checked import Spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of
@@ -40,7 +41,7 @@ DEFAULT_MACHINE = "node"
 NAME_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
-class PlanWanted(toml_file.Spec):
+class PlanWanted(Spec):
     """The content of a plan's TOML file; an option of the same name takes precedence."""
 
     suite: str = ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from pydantic import TypeAdapter
 
 from heaplab.catalog import allocator_spec, contents as catalogs, locate, spec
 from heaplab.catalog.contents import Catalog
@@ -38,7 +39,8 @@ def show_(extra: tuple[Path, ...], name: str, as_json: bool) -> None:
     if not found:
         raise UsageError(f"show: the catalog has no {name!r}; `heaplab list KIND` names what there is")
     if as_json:
-        click.echo(json.dumps({kind: thing.model_dump(mode="json") for kind, thing, _ in found}, indent=2))
+        held = {kind: TypeAdapter(type(one)).dump_python(one, mode="json") for kind, one, _ in found}
+        click.echo(json.dumps(held, indent=2))
         return
     width = min(WIDTH_MOST, shutil.get_terminal_size((WIDTH_MOST, 24)).columns)
     pages = [[(kind, f"{name}: {thing.title}"), *rows] for kind, thing, rows in found]
