@@ -28,12 +28,11 @@ if(HEAPLAB_SANITIZE)
   target_link_options(heaplab_sanitized INTERFACE -fsanitize=${HEAPLAB_SANITIZE})
 endif()
 
-# For the calling folder and those in it: optimised builds tell a debugger lines and functions, not variables, which
-# takes a quarter off the time of compiling. The presets of sanitizers do the same everywhere; preset dev is the
-# one to debug with.
-macro(heaplab_debug_lines_only)
-  add_compile_options($<$<CONFIG:RelWithDebInfo>:-g1>)
-endmacro()
+# Sources of the target are compiled together, eight at a time: most take longer to read headers than to compile. Then
+# no two of them may use a name of an unnamed namespace for different things.
+function(heaplab_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEAPLAB_UNITY})
+endfunction()
 
 # Adds every sub-folder that has a CMakeLists.txt: a new workload, allocator or
 # test suite is a new folder and nothing else.

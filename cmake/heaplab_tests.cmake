@@ -2,13 +2,14 @@
 # folder of tests/ that adds it: `ctest -L scalloc` runs a folder, `ctest -R arena` whatever bears the name. The target
 # tests.<folder> builds the programs of a folder.
 #
-# heaplab_discover_tests(<target> [UNOPTIMISED] [THREADS] [AS <name>] [EXCEPT <pattern>...])
+# heaplab_discover_tests(<target> [OPTIMISED] [THREADS] [AS <name>] [EXCEPT <pattern>...] [OPTIONS <option>...])
 #
 # Adds every case of a GoogleTest program, as <folder>.<suite>.<case>. AS puts a name after the folder, for
-# programs whose cases have the same names. EXCEPT leaves out cases by patterns of --gtest_filter. UNOPTIMISED: what is
+# programs whose cases have the same names. EXCEPT leaves out cases by patterns of --gtest_filter. What is
 # tested lies in libraries and programs, which are optimised; the program's own code is not, which takes a third of the
-# time to compile. THREADS: in some of its cases threads race, for the thread sanitizer to look at; the target
-# tests.threads builds these programs, too.
+# time to compile. OPTIMISED: it is, a little, because it explores all interleavings or its threads race in what headers
+# define. THREADS: in some of its cases threads race, for the thread sanitizer to look at; the target
+# tests.threads builds these programs, too. OPTIONS: for the compiler, like -UNDEBUG.
 #
 # heaplab_add_test(<name> COMMAND <command>... [ENVIRONMENT <variable>=<value>...])
 #
@@ -40,30 +41,16 @@ function(heaplab_build_with_folder folder target)
   add_dependencies(tests.${folder} ${target})
 endfunction()
 
-# GoogleTest's header, half of what most tests take to compile, is parsed once for each way to compile tests: with the
-# options of the build, or unoptimised.
-function(heaplab_precompile_googletest target unoptimised)
-  set(header heaplab_googletest_header)
-  set(options)
-  if(unoptimised AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-    string(APPEND header _unoptimised)
-    set(options -O0)
-  endif()
-  if(NOT TARGET ${header})
-    set(source ${PROJECT_BINARY_DIR}/googletest_header.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "int main() {}\n")
-    add_executable(${header} EXCLUDE_FROM_ALL ${source})
-    target_link_libraries(${header} PRIVATE heaplab_sanitized GTest::gtest)
-    target_compile_options(${header} PRIVATE ${options})
-    target_precompile_headers(${header} PRIVATE <gtest/gtest.h>)
-  endif()
-  target_compile_options(${target} PRIVATE ${options})
-  target_precompile_headers(${target} REUSE_FROM ${header})
-endfunction()
-
 function(heaplab_discover_tests target)
-  cmake_parse_arguments(arg "UNOPTIMISED;THREADS" "AS" "EXCEPT" ${ARGN})
-  heaplab_precompile_googletest(${target} ${arg_UNOPTIMISED})
+  cmake_parse_arguments(arg "OPTIMISED;THREADS" "AS" "EXCEPT;OPTIONS" ${ARGN})
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    if(arg_OPTIMISED)
+      list(APPEND arg_OPTIONS -O1)
+    else()
+      list(APPEND arg_OPTIONS -O0)
+    endif()
+  endif()
+  heaplab_precompile_googletest(${target} ${arg_OPTIONS})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   heaplab_test_folder(folder)
   heaplab_build_with_folder(${folder} ${target})

@@ -60,23 +60,25 @@ fi
 # or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; nine of ten rounds of
 # stress; forks at every instruction of allocators as they are shipped (those of others, and with assertions, stay);
 # children without fork handlers of allocators that have no thread of their own; refusals of each system call for memory
-# by itself (those of mmap and of any call stay); the one exploration that takes half a minute; programs that are
-# rebuilt; CPython's own tests; the address sanitizer for the benchmarks, which run in release under heaps with planted
-# faults; and the thread sanitizer for programs without a second thread.
+# by itself (those of mmap and of any call stay), and refusals while a block grows but of mmap; the one exploration that
+# takes half a minute; programs that are rebuilt; CPython's own tests; the guide's ways into a user's project; the
+# simulator's page, whose bars stay; clang-tidy of what the last commits left as it was; under the address sanitizer,
+# the benchmarks, which run in release under heaps with planted faults, and allocators, whose memory it does not know;
+# and the thread sanitizer for programs without a second thread.
 if [ "$what" = long ]; then
-  release_tests='' stress='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all python_options=''
+  release_tests='' stress='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all python_options='' last=''
 else
-  python_options="-m 'not long'"
+  python_options="-m 'not long'" last='--last 20'
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
-  slow='(out_of_memory|programs|stress|system_calls)'
+  slow='(out_of_memory|programs|properties|stress|system_calls)'
   forks='stress[.](fork_anywhere[.](llheap|scalloc|scalloc-hardened|scalloc-cores)|raw_children[.](bump|llheap.*))'
-  refusals='out_of_memory[.]refused[.](realloc[.])?(mremap|munmap|madvise|mprotect)[.].*'
+  refusals='out_of_memory[.]refused[.](realloc[.])?(mremap|munmap|madvise|mprotect)[.].*|out_of_memory[.]refused[.]realloc[.]any[.].*'
   explored='scalloc[.]interleavings_retaining[.]accounts_of_the_pool_against_each_other'
-  rebuilt='programs[.](rebuild|suite)[.].*'
+  rebuilt='programs[.](rebuild|suite)[.].*|linking[.]guide|coherence[.](page|csv)'
   release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($forks|$refusals|$explored|$rebuilt)\$'"
   stress=HEAPLAB_STRESS=short
-  asan='base concurrent conformance harness llheap local probes properties recorded recorder scalloc stress trace'
+  asan='base harness local probes properties recorded recorder stress trace'
   asan_tests="-L '^($(echo $asan | tr ' ' '|'))\$'"
   asan_targets=$(printf 'tests.%s ' $asan)
   tsan_tests="-L '^(concurrent|harness|llheap|probes|properties|scalloc|stress)\$'" # of these, what is built
@@ -84,7 +86,7 @@ else
 fi
 
 build_and_test release "$release_tests" "" "$stress"
-step "clang-tidy" tools/tidy.py
+step "clang-tidy" "cmake --preset dev && tools/tidy.py $last"
 build_and_test asan "$asan_tests" "--target $asan_targets"
 build_and_test tsan "$tsan_tests" "--target $tsan_targets"
 python_tests "$python_options"

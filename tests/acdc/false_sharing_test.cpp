@@ -14,10 +14,10 @@ namespace heaplab::acdc {
 namespace {
 
 constexpr unsigned threads = 4;
-constexpr std::uint64_t rounds = 60;
+constexpr std::uint64_t ticks_played = 60;
 
 // Keeps the sizes asked for by one thread, and how many objects it released.
-struct noting_heap {
+struct address_noting_heap {
   std::vector<std::size_t> sizes;
   unsigned released = 0;
 
@@ -40,7 +40,7 @@ public:
     settings_.min_size = 10;
     settings_.max_size = 13;
     settings_.max_liveness = 1;
-    settings_.ticks = rounds;
+    settings_.ticks = ticks_played;
     settings_.time_quantum = 10;
     const estimate expected(settings_);
     placed_array<thread_state> states(threads);
@@ -51,7 +51,7 @@ public:
     probes::barrier drift_barrier(threads);
     harness::measurement measured({}, {settings_.min_size, settings_.max_size});
     memory_log memory(measured, settings_.warm_up());
-    accounts books("", rounds);
+    accounts books("", ticks_played);
     round_table table(settings_);
     common_ground common{settings_, states, pool, drift_barrier, memory, books};
     common_ = &common;
@@ -59,7 +59,7 @@ public:
     measured.run_team(threads, *this);
   }
 
-  std::array<noting_heap, threads> heaps;
+  std::array<address_noting_heap, threads> heaps;
 
 private:
   static constexpr std::uint64_t seed = 1;
@@ -75,22 +75,22 @@ private:
 TEST(false_sharing, lets_any_thread_allocate_and_any_other_free) {
   const rounds_played played;
   unsigned allocated = 0, released = 0, differing = 0;
-  for (const noting_heap& heap : played.heaps) {
+  for (const address_noting_heap& heap : played.heaps) {
     EXPECT_FALSE(heap.sizes.empty());
     EXPECT_GT(heap.released, 0U);
     allocated += static_cast<unsigned>(heap.sizes.size());
     released += heap.released;
     differing += heap.sizes.size() != heap.released;
   }
-  EXPECT_EQ(allocated, threads * rounds);
-  EXPECT_EQ(released, threads * rounds);
+  EXPECT_EQ(allocated, threads * ticks_played);
+  EXPECT_EQ(released, threads * ticks_played);
   EXPECT_GT(differing, 0U);
 }
 
 TEST(false_sharing, draws_every_size_asked_for_and_the_same_for_all_threads_of_a_round) {
   const rounds_played played;
   std::set<std::size_t> sizes;
-  for (const noting_heap& heap : played.heaps) {
+  for (const address_noting_heap& heap : played.heaps) {
     ASSERT_EQ(heap.sizes.size() % threads, 0U);
     for (std::size_t i = 0; i < heap.sizes.size(); ++i) {
       sizes.insert(heap.sizes[i]);

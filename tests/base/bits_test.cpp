@@ -42,7 +42,7 @@ TEST(bits, wraps_to_zero_above_the_largest_multiple) {
 }
 
 TEST(bits, tells_whether_an_address_is_aligned) {
-  alignas(64) char place[64];
+  alignas(64) char place[64] = {};
   EXPECT_TRUE(is_aligned(place, 64));
   EXPECT_TRUE(is_aligned(place + 32, 32));
   EXPECT_FALSE(is_aligned(place + 32, 64));

@@ -46,7 +46,7 @@ TEST(probed_heap, byte_sampler_weighs_as_many_bytes_as_there_are) {
 
 TEST(probed_heap, sampled_blocks_know_what_was_added_once) {
   static sampled_blocks known;
-  char blocks[2];
+  char blocks[2] = {};
   EXPECT_FALSE(known.remove(blocks));
   EXPECT_TRUE(known.add(blocks));
   EXPECT_TRUE(known.add(blocks + 1));

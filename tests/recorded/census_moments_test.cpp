@@ -27,18 +27,18 @@ std::vector<std::uint64_t> chosen(const census_moments& of, occasion why) {
   return found;
 }
 
-using events = std::vector<std::uint64_t>;
+using event_counts = std::vector<std::uint64_t>;
 
 TEST(census_moments, finds_the_peak_and_each_trough_after_a_peak) {
   const census_moments found = curve({100, 20, 200, 90, 150, 10});
-  EXPECT_EQ(chosen(found, occasion::peak), (events{360}));
-  EXPECT_EQ(chosen(found, occasion::trough), (events{180, 470}));  // the end has a census of its own
+  EXPECT_EQ(chosen(found, occasion::peak), (event_counts{360}));
+  EXPECT_EQ(chosen(found, occasion::trough), (event_counts{180, 470}));  // the end has a census of its own
 }
 
 TEST(census_moments, takes_no_ripple_for_a_trough) {
-  EXPECT_EQ(chosen(curve({100, 80, 105, 90, 200, 180, 195}), occasion::trough), events{});
-  EXPECT_EQ(chosen(curve({100, 80, 105, 90, 200}), occasion::trough), events{});
-  EXPECT_EQ(chosen(curve({300}), occasion::trough), events{});
+  EXPECT_EQ(chosen(curve({100, 80, 105, 90, 200, 180, 195}), occasion::trough), event_counts{});
+  EXPECT_EQ(chosen(curve({100, 80, 105, 90, 200}), occasion::trough), event_counts{});
+  EXPECT_EQ(chosen(curve({300}), occasion::trough), event_counts{});
 }
 
 TEST(census_moments, keeps_the_deepest_of_many_troughs) {
@@ -46,7 +46,7 @@ TEST(census_moments, keeps_the_deepest_of_many_troughs) {
   for (int burst = 0; burst < 30; ++burst) heights.insert(heights.end(), {1000, 500 - 10 * burst});
   heights.push_back(1000);
   const census_moments found = curve(heights);
-  const events troughs = chosen(found, occasion::trough);
+  const event_counts troughs = chosen(found, occasion::trough);
   EXPECT_EQ(troughs.size(), census_moments::most_troughs);
   EXPECT_TRUE(std::is_sorted(troughs.begin(), troughs.end()));
 }
@@ -54,8 +54,8 @@ TEST(census_moments, keeps_the_deepest_of_many_troughs) {
 // A curve of many more events than are remembered one by one.
 TEST(census_moments, remembers_extremes_of_long_recordings) {
   const census_moments found = curve({100'000, 3, 50'000, 7});
-  EXPECT_EQ(chosen(found, occasion::peak), (events{100'000}));
-  EXPECT_EQ(chosen(found, occasion::trough), (events{199'997}));
+  EXPECT_EQ(chosen(found, occasion::peak), (event_counts{100'000}));
+  EXPECT_EQ(chosen(found, occasion::trough), (event_counts{199'997}));
 }
 
 TEST(census_moments, spreads_samples_evenly_and_names_no_event_twice) {

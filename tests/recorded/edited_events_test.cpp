@@ -24,7 +24,7 @@ std::vector<event> grown(std::uint64_t from, std::uint64_t to, std::uint64_t siz
   return {released(from, kind::realloc_from), acquired(to, size, 1, kind::realloc_to)};
 }
 
-struct outcome {
+struct edited_outcome {
   std::vector<std::uint64_t> sizes;  // of plain acquisitions, in order
   std::size_t growths = 0;
   std::size_t unknown = 0;             // releases of what does not live
@@ -32,11 +32,11 @@ struct outcome {
   std::map<std::uint64_t, bool> live;  // at the end
 };
 
-outcome outcome_of(const edits& wanted, const std::vector<event>& events) {
+edited_outcome outcome_of(const edits& wanted, const std::vector<event>& events) {
   block_habits habits;
   for (const event& e : events) habits.see(e);
   edited_events edited(wanted, habits);
-  outcome found;
+  edited_outcome found;
   for (const event& e : events)
     for (const event& changed : edited.changed(e)) {
       if (trace::is_release(changed.kind)) {
@@ -64,7 +64,7 @@ TEST(edited_events, a_reserved_block_has_its_final_size_and_grows_no_more) {
                                             {acquired(16, 7, 2)},
                                             grown(64, 96, 300),
                                             {released(96), released(16)}});
-  const outcome found = outcome_of({.reserve = {1}}, events);
+  const edited_outcome found = outcome_of({.reserve = {1}}, events);
   EXPECT_EQ(found.sizes, (std::vector<std::uint64_t>{300, 7}));
   EXPECT_EQ(found.growths, 0U);
   EXPECT_TRUE(found.live.empty());
@@ -74,7 +74,7 @@ TEST(edited_events, a_reserved_block_has_its_final_size_and_grows_no_more) {
 TEST(edited_events, a_reserved_block_is_not_copied) {
   const std::vector<event> events = {acquired(16, 10), acquired(32, 20),   released(16), acquired(48, 40),
                                      released(32),     acquired(16, 7, 2), released(48)};
-  const outcome found = outcome_of({.reserve = {1}}, events);
+  const edited_outcome found = outcome_of({.reserve = {1}}, events);
   EXPECT_EQ(found.sizes, (std::vector<std::uint64_t>{40, 7}));
   EXPECT_EQ(found.live.size(), 1U);
 }
@@ -87,7 +87,7 @@ TEST(edited_events, a_reserved_block_that_realloc_releases_or_cannot_grow_is_rel
   EXPECT_TRUE(outcome_of({.reserve = {1}}, freed).live.empty());
   const std::vector<event> failed =
       joined({{acquired(16, 10)}, grown(16, 64, 100), grown(64, 0, 1000), {released(64)}});
-  const outcome found = outcome_of({.reserve = {1}}, failed);
+  const edited_outcome found = outcome_of({.reserve = {1}}, failed);
   EXPECT_TRUE(found.live.empty());
   EXPECT_EQ(found.sizes, (std::vector<std::uint64_t>{100}));
 }
@@ -95,7 +95,7 @@ TEST(edited_events, a_reserved_block_that_realloc_releases_or_cannot_grow_is_rel
 TEST(edited_events, blocks_that_die_at_once_are_left_out_and_no_others) {
   const std::vector<event> events = {acquired(16, 1),    released(16), acquired(16, 2),
                                      acquired(32, 3, 2), released(32), acquired(48, 4)};
-  const outcome found = outcome_of({.stack = {1}}, events);
+  const edited_outcome found = outcome_of({.stack = {1}}, events);
   EXPECT_EQ(found.sizes, (std::vector<std::uint64_t>{2, 3, 4}));
 }
 
@@ -105,7 +105,7 @@ TEST(edited_events, leaves_out_a_share_evenly_with_what_becomes_of_these_blocks)
   for (std::uint64_t i = 1; i <= 100; ++i)
     for (const event& e : grown(1000 * i, 1000 * i + 16, 500)) events.push_back(e);
   for (std::uint64_t i = 1; i <= 100; ++i) events.push_back(released(1000 * i + 16));
-  const outcome found = outcome_of({.less = {{1, 0.25}}}, events);
+  const edited_outcome found = outcome_of({.less = {{1, 0.25}}}, events);
   EXPECT_EQ(found.sizes.size(), 75U);
   EXPECT_TRUE(found.live.empty());
   EXPECT_EQ(outcome_of({.less = {{1, 1}}}, events).sizes.size(), 0U);

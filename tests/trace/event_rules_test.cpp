@@ -99,8 +99,8 @@ private:
   file_header head_{};
 };
 
-constexpr std::size_t count = 40;
-constexpr std::uint32_t sites = 3;
+constexpr std::size_t event_count = 40;
+constexpr std::uint32_t site_count = 3;
 
 class event_rules_test : public ::testing::Test {
 protected:
@@ -109,10 +109,10 @@ protected:
     of.set("pid", 1);
     of.set("stamps", "tsc");
     of.set("ticks_per_second", 1000);
-    summary.set("events", count);
+    summary.set("events", event_count);
     trace_writer to(path_);
     to.begin_process(of);
-    for (std::uint64_t site = 1; site <= sites; ++site) to.add_site({{0x400000 + site, 0x500000}});
+    for (std::uint64_t site = 1; site <= site_count; ++site) to.add_site({{0x400000 + site, 0x500000}});
     to.add_lived(lived());
     for (const event& e : events()) to.add(e);
     to.add_modules("400000-500000 0 /program\n");
@@ -123,7 +123,7 @@ protected:
     whole_.emplace(path_);
   }
 
-  static std::vector<event> events() { return random_events(count, 1, sites); }
+  static std::vector<event> events() { return random_events(event_count, 1, site_count); }
   static std::vector<event> lived() {
     return {{.stamp = 1, .address = 16, .size = 8, .thread = 0, .site = 1, .kind = kind::malloc},
             {.stamp = 1, .address = 32, .size = 8, .thread = 0, .site = 2, .kind = kind::calloc}};
@@ -175,7 +175,7 @@ protected:
       part.header.count = static_cast<std::uint32_t>(changed.size());
       part.payload = encode_unchecked(changed);
     });
-    EXPECT_EQ(lost_, count);
+    EXPECT_EQ(lost_, event_count);
     EXPECT_TRUE(fault.ends_with(": 40 events are lost")) << fault;
     return fault;
   }

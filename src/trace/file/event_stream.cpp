@@ -9,14 +9,6 @@
 
 namespace heaplab::trace {
 
-namespace {
-
-bool is_type(const index_entry& frame, frame_type type) {
-  return frame.type == static_cast<std::uint16_t>(type);
-}
-
-}  // namespace
-
 event_stream::event_stream(trace_file& file, std::uint32_t process) : file_(file), process_(process) {}
 
 std::span<const event> event_stream::next_frame() {

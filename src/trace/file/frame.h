@@ -77,6 +77,10 @@ struct index_entry {
 };
 static_assert(sizeof(index_entry) == 40);
 
+inline bool is_type(const index_entry& frame, frame_type type) {
+  return frame.type == static_cast<std::uint16_t>(type);
+}
+
 // The last bytes of a complete file.
 struct file_trailer {
   std::uint64_t index_offset;

@@ -34,10 +34,6 @@ index_entry entry_of(const frame_header& header, std::uint64_t offset) {
           0};
 }
 
-bool is_type(const index_entry& frame, frame_type type) {
-  return frame.type == static_cast<std::uint16_t>(type);
-}
-
 std::string what_is_lost(const index_entry& frame) {
   const char* const what = is_type(frame, frame_type::events) ? " events" : " entries";
   return std::to_string(frame.count) + what + " are lost";

@@ -90,10 +90,10 @@ void profile::grew(const live_block& block, const live_block& from) {
   site_profile& of = site(block.site);
   ++of.growths;
   if (from.address == block.address) return;
-  const std::uint64_t bytes = std::min(from.size, block.size);
+  const std::uint64_t copied = std::min(from.size, block.size);
   ++growths_.moved;
-  growths_.bytes_moved += bytes;
-  of.bytes_moved += bytes;
+  growths_.bytes_moved += copied;
+  of.bytes_moved += copied;
 }
 
 void profile::died(const live_block& block, const event* release) {

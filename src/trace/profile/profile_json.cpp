@@ -8,9 +8,9 @@ namespace heaplab::trace {
 
 namespace {
 
-void put_row(probes::json_line& out, std::initializer_list<std::uint64_t> numbers) {
+void put_row(probes::json_line& out, std::initializer_list<std::uint64_t> columns) {
   out.begin_array();
-  for (const std::uint64_t number : numbers) out.value(number);
+  for (const std::uint64_t column : columns) out.value(column);
   out.end_array();
 }
 

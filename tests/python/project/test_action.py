@@ -49,7 +49,7 @@ def runner(wheel: Path) -> Runner:
 
 
 def acted(runner: Runner, checkout: Path, wheel: Path, **inputs: str) -> Ended:
-    return runner.action(checkout, {"heaplab": str(wheel), "options": "--budget 30s", **inputs})
+    return runner.action(checkout, {"heaplab": str(wheel), "options": "--budget 10s", **inputs})
 
 
 @pytest.mark.starts_programs
@@ -126,7 +126,7 @@ def test_the_workflow_of_the_documentation_gates_head_against_base(
     around = os.environ | {"BASE": git(repository, "rev-parse", "HEAD~1")}
     subprocess.run(["bash", "-eo", "pipefail", "-c", build], cwd=repository, env=around, check=True)
     (asked,) = [step["with"] for step in steps if "heaplab@" in step.get("uses", "")]
-    given = {"heaplab": str(wheel), "benchmarks": "larson", "options": "--max-slower 90% --budget 30s"}
+    given = {"heaplab": str(wheel), "benchmarks": "larson", "options": "--max-slower 90% --budget 10s"}
     ended = runner.action(repository, asked | given)
     assert (ended.outputs["status"], ended.failed) == ("0", False), ended.printed
     assert ended.summary.startswith(PASSED)

@@ -26,6 +26,7 @@ def rows_of(tool: str, *words: object) -> list[list[str]]:
     return [[text.strip() for text in line.strip("|").split("|")] for line in lines]
 
 
+@pytest.mark.long
 def test_campaigns_without_differences_have_few_wrong_families() -> None:
     rows = rows_of("simulate_campaigns.py", "families", "--campaigns", 12)
     assert [row[0] for row in rows] == ["5", "5", "10", "10", "20", "20"]
@@ -34,6 +35,7 @@ def test_campaigns_without_differences_have_few_wrong_families() -> None:
     assert all(float(share) <= 0.25 for row in without for share in row[2:])
 
 
+@pytest.mark.long
 def test_a_planted_difference_is_found_from_real_noise(tmp_path: Path) -> None:
     aspects = [spec.Aspect(id=name, title=name, question="?", where="here") for name in ("one", "two")]
     which = [
@@ -67,6 +69,7 @@ def test_time_that_a_verdict_saves_goes_to_what_is_open(looks: ModuleType) -> No
     assert ended.seconds <= 10 * looks.of_round(cells, campaign.places) * 1.001
 
 
+@pytest.mark.long
 def test_hosts_as_a_random_effect_hold_the_mean_where_equal_hosts_do_not() -> None:
     rows = rows_of("simulate_hosts.py", "--campaigns", 8)
     assert len(rows) == 30
@@ -76,6 +79,7 @@ def test_hosts_as_a_random_effect_hold_the_mean_where_equal_hosts_do_not() -> No
     assert hosts > 0.85
 
 
+@pytest.mark.long
 def test_results_of_hosts_that_never_ran_are_merged(tmp_path: Path) -> None:
     (row,) = rows_of("simulate_cluster.py", "--hosts", 4, "--runs", 400, "--folder", tmp_path / "plan")
     assert row[:2] == ["4", "400"]
@@ -83,6 +87,7 @@ def test_results_of_hosts_that_never_ran_are_merged(tmp_path: Path) -> None:
     assert not (tmp_path / "plan").exists()
 
 
+@pytest.mark.long
 def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estimate() -> None:
     rows = rows_of("simulate_floor.py", "--campaigns", 20)
     assert len(rows) == 36
@@ -92,6 +97,7 @@ def test_the_floor_of_the_interval_is_never_less_careful_than_that_of_the_estima
             assert float(none[column]) >= float(point[column]) >= float(interval[column])
 
 
+@pytest.mark.long
 def test_arms_in_turns_are_told_apart_where_others_disturb_for_longer_than_a_turn() -> None:
     rows = rows_of("simulate_slices.py", "--campaigns", 8, "--blocks", 6, "--work", 0.2)
     assert [row[1] for row in rows[:4]] == ["one after the other", "100 ms", "20 ms", "6 ms"]
