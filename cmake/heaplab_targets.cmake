@@ -34,12 +34,14 @@ function(heaplab_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEAPLAB_UNITY})
 endfunction()
 
-# Adds every sub-folder that has a CMakeLists.txt: a new workload, allocator or
+# Adds every sub-folder that has a CMakeLists.txt but those that are named: a new workload, allocator or
 # test suite is a new folder and nothing else.
 function(heaplab_add_subfolders)
   file(GLOB entries CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
   foreach(entry IN LISTS entries)
     cmake_path(GET entry PARENT_PATH folder)
-    add_subdirectory(${folder})
+    if(NOT folder IN_LIST ARGN)
+      add_subdirectory(${folder})
+    endif()
   endforeach()
 endfunction()

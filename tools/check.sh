@@ -26,8 +26,8 @@ step "layers, formatting, lint" "
 # More than there are processors: many tests wait for what they started, most where the program is not emulated.
 at_once=$(($(nproc) + 2)) native=$(($(nproc) * 3))
 
-build_and_test() { # preset, options of ctest, options of the build, environment of the tests
-  step "C++ build, $1" "cmake --preset $1 && cmake --build --preset $1 ${3-}"
+build_and_test() { # preset, options of ctest, options of the build, environment of the tests, folders to leave out
+  step "C++ build, $1" "cmake --preset $1 '-DHEAPLAB_TESTS_LEFT_OUT=${5-}' && cmake --build --preset $1 ${3-}"
   step "C++ tests, $1" "${4-} ctest --preset $1 -j $native --no-tests=ignore ${2-}"
 }
 
@@ -56,36 +56,45 @@ if [ "$what" = quick ]; then
   exit
 fi
 
-# all leaves to long: Python tests that say so; wherever the tests take their time, variants that differ in one number
-# or a counter, the scalloc of the publication, and glibc, under which the tests prove themselves; nine of ten rounds of
-# stress; forks at every instruction of allocators as they are shipped (those of others, and with assertions, stay);
-# children without fork handlers of allocators that have no thread of their own; refusals of each system call for memory
-# by itself (those of mmap and of any call stay), and refusals while a block grows but of mmap; the one exploration that
-# takes half a minute; programs that are rebuilt; CPython's own tests; the guide's ways into a user's project; the
-# simulator's page, whose bars stay; clang-tidy of what the last commits left as it was; under the address sanitizer,
-# the benchmarks, which run in release under heaps with planted faults, and allocators, whose memory it does not know;
-# and the thread sanitizer for programs without a second thread.
+# What all leaves to long:
+# Python       tests that say so.
+# libraries    in release, the tests of what is no allocator and no workload: they run under the address sanitizer.
+# variants     where the tests take their time: those that differ in one number or a counter, the scalloc of the
+#              publication, and mallocs of others, under which the tests prove themselves.
+# stress       nine of ten rounds; forks at every instruction of allocators as they are shipped (llheap-debug, and those
+#              with assertions, stay); children without fork handlers where there is no thread of the allocator's own.
+# refusals     of each system call for memory by itself (of mmap and of any call they stay); of any while a block grows.
+# the rest     one exploration of half a minute; programs that are rebuilt, and CPython's own tests; programs under
+#              variants; the guide's ways into a user's project; the simulator's page (its bars stay).
+# clang-tidy   of what the last commits left as it was.
+# asan         the benchmarks, which run in release under heaps with planted faults, and the allocators, whose
+#              memory it does not know: tsan has them with the sanitizer of undefined behaviour.
+# tsan         programs without a second thread.
 if [ "$what" = long ]; then
-  release_tests='' stress='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all python_options='' last=''
+  release_tests='' stress='' in_asan='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all
+  python_options='' last=''
 else
   python_options="-m 'not long'" last='--last 20'
+  in_asan='base;harness;local;probes;recorded;trace'
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
-  slow='(out_of_memory|programs|properties|stress|system_calls)'
-  forks='stress[.](fork_anywhere[.](llheap|scalloc|scalloc-hardened|scalloc-cores)|raw_children[.](bump|llheap.*))'
-  refusals='out_of_memory[.]refused[.](realloc[.])?(mremap|munmap|madvise|mprotect)[.].*|out_of_memory[.]refused[.]realloc[.]any[.].*'
+  slow='(conformance[.]contract|out_of_memory|programs|properties|stress|system_calls)'
+  others='conformance[.]contract[.](jemalloc|tcmalloc|mimalloc|tbbmalloc|bump)'
+  forks='stress[.](fork_anywhere[.](bump|llheap|scalloc|scalloc-hardened|scalloc-cores|scalloc-hardened_asserting)'
+  forks="$forks|raw_children[.](bump|llheap.*|scalloc-hardened))"
+  refusals='out_of_memory[.]refused[.]((realloc[.])?(mremap|munmap|madvise|mprotect)|realloc[.]any)[.].*'
   explored='scalloc[.]interleavings_retaining[.]accounts_of_the_pool_against_each_other'
-  rebuilt='programs[.](rebuild|suite)[.].*|linking[.]guide|coherence[.](page|csv)'
-  release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($forks|$refusals|$explored|$rebuilt)\$'"
+  programs='programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide|coherence[.](page|csv)'
+  release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|$explored|$programs)\$'"
   stress=HEAPLAB_STRESS=short
-  asan='base harness local probes properties recorded recorder stress trace'
+  asan="$(echo "$in_asan" | tr ";" " ") properties recorder stress"
   asan_tests="-L '^($(echo $asan | tr ' ' '|'))\$'"
   asan_targets=$(printf 'tests.%s ' $asan)
   tsan_tests="-L '^(concurrent|harness|llheap|probes|properties|scalloc|stress)\$'" # of these, what is built
   tsan_targets='tests.properties tests.stress tests.threads'
 fi
 
-build_and_test release "$release_tests" "" "$stress"
+build_and_test release "$release_tests" "" "$stress" "$in_asan"
 step "clang-tidy" "cmake --preset dev && tools/tidy.py $last"
 build_and_test asan "$asan_tests" "--target $asan_targets"
 build_and_test tsan "$tsan_tests" "--target $tsan_targets"
