@@ -10,6 +10,8 @@ bin=$PWD/.venv/bin
 PATH=$bin:$PATH
 what=${1:-all}
 
+unset PYTHONDONTWRITEBYTECODE # tests start Python hundreds of times, and pytest rewrites each of their files
+
 step() { tools/step.sh "$1" "mend what the log names, then run the same command again" sh -euc "$2"; }
 
 step "layers, formatting, lint" "
@@ -35,6 +37,9 @@ python_tests() { # options of pytest
   step "Python tests" "pytest -n $at_once --dist loadfile --no-loadscope-reorder ${1-}"
 }
 
+# The contract of malloc under mallocs of others and under the one that frees nothing.
+others='conformance[.]contract[.](glibc|jemalloc|tcmalloc|mimalloc|tbbmalloc|bump)'
+
 # The clang compilers among the packages of lists.
 clang_in() { sed -n 's/^clang-/clang++-/p' "$@" | tr '\n' ' '; }
 
@@ -46,55 +51,53 @@ case $what in
 esac
 
 if [ "$what" = quick ]; then
-  # What explores all interleavings, counts system calls, or puts one more variant of an allocator under the
-  # contract of malloc takes half the time of the tests that remain.
-  build_and_test release "-LE 'linking|stress|programs|surroundings|out_of_memory' \
-    -E '^(system_calls[.]|scalloc[.]interleavings[._]|recorder[.]order|conformance[.]contract[.].*-)'"
+  # What explores interleavings or starts a program for each case takes more than half the time.
+  started='coherence|linking|local_workloads|out_of_memory|programs|properties|recorder|stress|surroundings|system_calls'
+  build_and_test release "-LE '$started' -E '^(scalloc[.].*interleavings|$others|conformance[.]contract[.].*[-_])'"
   rm -rf build/installed
   cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
-  HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not slow and not starts_programs'"
+  HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not long and not slow and not starts_programs'"
   exit
 fi
 
 # What all leaves to long:
 # Python       tests that say so.
-# libraries    in release, the tests of what is no allocator and no workload: they run under the address sanitizer.
+# release      the tests of local allocators, traces and recorded programs: asan has all of them.
 # variants     where the tests take their time: those that differ in one number or a counter, the scalloc of the
 #              publication, and mallocs of others, under which the tests prove themselves.
-# stress       nine of ten rounds; forks at every instruction of allocators as they are shipped (llheap-debug, and those
-#              with assertions, stay); children without fork handlers where there is no thread of the allocator's own.
-# refusals     of each system call for memory by itself (of mmap and of any call they stay); of any while a block grows.
-# the rest     one exploration of half a minute; programs that are rebuilt, and CPython's own tests; programs under
-#              variants; the guide's ways into a user's project; the simulator's page (its bars stay).
+# stress       nine of ten rounds; forks at every instruction but of llheap-debug, and of llheap and scalloc with
+#              assertions; children without fork handlers but of scalloc and scalloc-cores.
+# refusals     of each system call for memory by itself but mmap (of any call they stay), and while a block grows.
+# the rest     one exploration of half a minute; programs that are rebuilt, CPython's own tests, programs under
+#              variants; the benchmark and the guide of local allocators; the simulator's page (its bars stay).
 # clang-tidy   of what the last commits left as it was.
 # asan         the benchmarks, which run in release under heaps with planted faults, and the allocators, whose
 #              memory it does not know: tsan has them with the sanitizer of undefined behaviour.
 # tsan         programs without a second thread.
 if [ "$what" = long ]; then
-  release_tests='' stress='' in_asan='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all
+  release_tests='' stress='' left_out='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all
   python_options='' last=''
 else
   python_options="-m 'not long'" last='--last 20'
-  in_asan='base;harness;local;probes;recorded;trace'
+  left_out='local;local_cost;recorded;trace'
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
   slow='(conformance[.]contract|out_of_memory|programs|properties|stress|system_calls)'
-  others='conformance[.]contract[.](jemalloc|tcmalloc|mimalloc|tbbmalloc|bump)'
   forks='stress[.](fork_anywhere[.](bump|llheap|scalloc|scalloc-hardened|scalloc-cores|scalloc-hardened_asserting)'
   forks="$forks|raw_children[.](bump|llheap.*|scalloc-hardened))"
-  refusals='out_of_memory[.]refused[.]((realloc[.])?(mremap|munmap|madvise|mprotect)|realloc[.]any)[.].*'
+  refusals='out_of_memory[.]refused[.](realloc|mremap|munmap|madvise|mprotect)[.].*'
   explored='scalloc[.]interleavings_retaining[.]accounts_of_the_pool_against_each_other'
   programs='programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide|coherence[.](page|csv)'
   release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|$explored|$programs)\$'"
   stress=HEAPLAB_STRESS=short
-  asan="$(echo "$in_asan" | tr ";" " ") properties recorder stress"
+  asan='base harness local probes properties recorded recorder stress trace'
   asan_tests="-L '^($(echo $asan | tr ' ' '|'))\$'"
   asan_targets=$(printf 'tests.%s ' $asan)
   tsan_tests="-L '^(concurrent|harness|llheap|probes|properties|scalloc|stress)\$'" # of these, what is built
   tsan_targets='tests.properties tests.stress tests.threads'
 fi
 
-build_and_test release "$release_tests" "" "$stress" "$in_asan"
+build_and_test release "$release_tests" "" "$stress" "$left_out"
 step "clang-tidy" "cmake --preset dev && tools/tidy.py $last"
 build_and_test asan "$asan_tests" "--target $asan_targets"
 build_and_test tsan "$tsan_tests" "--target $tsan_targets"

@@ -163,16 +163,19 @@ def browser() -> Iterator[object]:
 
 
 MEASURES = {"lab", "complete", "half_done", "finished"}
+DRAWS = {"page", "small_campaign"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what carries out campaigns; whole files mark themselves. Put the files that take longest first.
+    """Mark what carries out campaigns or draws pages. Put the files that take longest first.
 
     Workers are given whole files in this order.
     """
     for item in items:
         if isinstance(item, pytest.Function) and MEASURES & set(item.fixturenames):
             item.add_marker("starts_programs")
+        if isinstance(item, pytest.Function) and DRAWS & set(item.fixturenames):
+            item.add_marker("slow")
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 

@@ -12,6 +12,8 @@ from heaplab.machine.huge_pages import HugePages
 
 
 class Strict:
+    """To the checker, a key that is no field is a fault."""
+
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
 

@@ -1,6 +1,7 @@
 """TOML files of the catalog as checked and immutable values, for all kinds of files."""
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,11 +33,20 @@ def content_of(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
+@cache
+def checker(kind: Any) -> Any:
+    """What checks values of the class, made once: that takes as long as some checks."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
 def checked(kind: type[Kind], path: Path | str, content: dict[str, Any], place: str = "") -> Kind:
     # Here because a command that only looks for a library checks no file, and importing pydantic takes 0.1 s.
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(kind).validate_python(content)
+        found: Kind = checker(kind).validate_python(content)  # type: ignore[arg-type]
     except ValidationError as error:
         raise UsageError(f"{path}: {place}{fault_of(error, '(file)')}") from error
+    return found

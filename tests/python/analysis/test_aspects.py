@@ -185,6 +185,7 @@ def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
     assert "Synthetic workloads" in shown(analysis_of(tmp_path, {0: LOCAL, 2: LOCAL}), 80)
 
 
+@pytest.mark.slow
 def test_json_holds_a_mean_only_of_cells_of_one_aspect(tmp_path: Path) -> None:
     mixed = json_summary.as_plain(
         analysis_of(tmp_path / "mixed", {0: LOCAL, 1: REMOTE, 3: about("programs")})
@@ -267,6 +268,7 @@ def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
     assert all(name in narrow for name in names)
 
 
+@pytest.mark.slow
 def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     analysis = analysis_of(tmp_path, {0: LOCAL, 1: REMOTE})
     whole = json.loads(json.dumps(json_summary.as_plain(analysis)))

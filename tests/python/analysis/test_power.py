@@ -154,6 +154,7 @@ def test_power_fits_in_eighty_columns(tmp_path: Path) -> None:
     assert "all in" in text
 
 
+@pytest.mark.slow
 def test_the_page_says_what_more_measuring_would_decide(tmp_path: Path) -> None:
     page = report_page.render([analysis_of(tmp_path, 0.1)], tmp_path / "report.html")
     assert "What more measuring would decide" in page

@@ -150,6 +150,7 @@ def test_a_file_that_was_written_reads_the_same(tmp_path: Path) -> None:
     assert budget_file.read(tmp_path / "x.toml") == made
 
 
+@pytest.mark.starts_programs
 def test_an_update_keeps_the_tolerance_that_someone_wrote(here: Path) -> None:
     own = here / "own.toml"
     own.write_text((here / "x.toml").read_text().replace("spare_bytes = 4096", "spare_bytes = 100000"))

@@ -46,6 +46,7 @@ def test_what_a_figure_needs_is_swept_at_both_scales(experiment: spec.Experiment
         assert all(len(set(map(str, values))) == len(values) for values in scale.sweep.values())
 
 
+@pytest.mark.starts_programs
 @pytest.mark.parametrize("experiment", OF_OWN_WORKLOADS, ids=lambda item: item.id)
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Experiment, scale: Scale) -> None:

@@ -125,6 +125,7 @@ def sleepers() -> list[str]:
     return ran("pgrep", "-f", "^sleep 654.321$").stdout.split()
 
 
+@pytest.mark.slow
 def test_sigterm_ends_everything_a_hanging_test_has_started(half: Path, tmp_path: Path) -> None:
     hanging = executable(tmp_path / "check_hanging", LEAVES_CHILDREN)
     program = f"""

@@ -93,7 +93,14 @@ def test_no_part_passes_on_all_of_them() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("fault", "name"), [*FOUND_BY.items(), *((fault, "model.100") for fault in FOUND_BY_MODEL)]
+    ("fault", "name"),
+    [
+        *(
+            pytest.param(fault, name, marks=[pytest.mark.long] if fault == "locked_in_child" else [])
+            for fault, name in FOUND_BY.items()
+        ),
+        *((fault, "model.100") for fault in FOUND_BY_MODEL),
+    ],
 )
 def test_a_planted_fault_is_found(libraries: Path, fault: str, name: str) -> None:
     tests = [test for test in EVERY if test.name == name]
@@ -104,7 +111,7 @@ def test_a_planted_fault_is_found(libraries: Path, fault: str, name: str) -> Non
     pytest.fail(f"the fault was not found: {outcome}")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("fault", "name"), FOUND_BY_LONG.items())
 def test_a_planted_fault_is_found_with_long_alone(libraries: Path, fault: str, name: str) -> None:
     tests = [test for test in EVERY if test.name == name]

@@ -141,8 +141,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planted:
     return found
 
 
-@pytest.mark.starts_programs
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_program_the_first_commit_that_is_worse_is_named_past_one_that_does_not_build(
     planted: Planted,
 ) -> None:

@@ -22,6 +22,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_in_the_catalog_can_be_shown_in_80_columns(name: str) -> None:
     page = shown(name)
@@ -35,6 +36,7 @@ def test_the_card_of_a_workload_is_there_as_a_whole() -> None:
         assert words(text) in page
 
 
+@pytest.mark.slow
 def test_notes_of_experiments_and_allocators_are_shown() -> None:
     for name, thing in {**CATALOG.experiments, **CATALOG.allocators}.items():
         assert words(thing.notes) in words(shown(name))

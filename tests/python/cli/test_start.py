@@ -62,6 +62,7 @@ def test_a_look_at_the_machine_starts_no_program_and_reads_no_records() -> None:
     assert not imported_by("doctor") & {RECORDS, "heaplab.machine.execute", "heaplab.machine.interposition"}
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_written_is_no_news(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     around = {name: value for name, value in os.environ.items() if name != "MPLCONFIGDIR"}

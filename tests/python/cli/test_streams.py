@@ -96,7 +96,9 @@ def test_a_program_that_is_no_utf_8_runs_under_an_allocator(tmp_path: Path) -> N
     assert heaplab("with", "glibc", "--", os.fsdecode(program)) == (7, "")
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(one, marks=pytest.mark.long) for one in ("latin-1", "utf-8"))]
+)
 def test_every_encoding_of_standard_output_does(finished: Laboratory, tmp_path: Path, encoding: str) -> None:
     link = os.fsencode(tmp_path) + b"/results-\xff"
     os.symlink(os.fsencode(finished.out), link)

@@ -288,6 +288,7 @@ def test_curves_over_threads_on_the_page_are_relative_to_one_thread(plan: Plan) 
     assert "Over numbers of threads" in (plan.folder / "merged" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_one_process_and_several_merge_alike(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "WORTH_PROCESSES", 0)
     alone, together = (merged(plan, workers) for workers in (1, 2))

@@ -30,6 +30,8 @@ from heaplab.machine.purge_timers import without_timers
 from heaplab.programs import prepared_input
 from heaplab.records import Arm, Status
 
+pytestmark = pytest.mark.starts_programs
+
 # A malloc with as many idle steps in each call as ROUNDS says.
 STEPPING = r"""
 #include <stddef.h>

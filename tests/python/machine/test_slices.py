@@ -16,6 +16,8 @@ from heaplab.machine.execute import CannotStartError, Execution, Job, Steps
 from heaplab.machine.slices import Sliced, in_slices
 from heaplab.machine.watch import Limits
 
+pytestmark = pytest.mark.starts_programs
+
 LIMITS = Limits(time=60)
 # Computes until it has used so many seconds of CPU time, by a clock that pauses cannot move.
 COMPUTE = "import time\nwhile time.process_time() < {}: sum(range(1000))"
@@ -72,6 +74,7 @@ def test_threads_and_children_stop_together(tmp_path: Path) -> None:
     # Three processes or threads, each of which notes the CPU time of all when it ends.
     tree = f"""
 import os, threading, time
+
 def compute():
     while time.thread_time() < 0.2: sum(range(1000))
 child = os.fork()

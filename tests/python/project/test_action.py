@@ -15,6 +15,7 @@ import yaml
 from action_runner import Ended, Runner
 from subprocesses import git, wheel_of, written
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 ENTRY = "[console_scripts]\nheaplab = action_stand_in:main\n"
 STAND_IN = """
@@ -98,7 +99,12 @@ def test_a_comparison_stands_on_the_page_and_words_are_not_carried_out(
         ({"command": "run"}, "", "::error::command: run is neither gate nor compare"),
         ({"options": "'--budget"}, "", "::error::options: a quotation mark has no second one"),
         ({"benchmarks": "larson cfrac"}, "2", "no suite 'cfrac'; known: "),
-        ({"heaplab": "./no-such.whl"}, "", "::error::pip cannot install ./no-such.whl"),
+        pytest.param(
+            {"heaplab": "./no-such.whl"},
+            "",
+            "::error::pip cannot install ./no-such.whl",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_wrong_inputs_are_named_and_the_page_says_so(

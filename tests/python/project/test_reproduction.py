@@ -90,6 +90,7 @@ def curves(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("coherence_curves")
 
 
+@pytest.mark.slow
 def test_the_simulators_curves_end_the_pages_of_scallocs_figures(
     tool: ModuleType, curves: ModuleType, tmp_path: Path
 ) -> None:

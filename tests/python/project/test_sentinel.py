@@ -12,6 +12,8 @@ from subprocesses import printed_by, ran
 
 from heaplab.catalog import contents as catalogs
 
+pytestmark = pytest.mark.slow
+
 TOOLS = Path(__file__).parents[3] / "tools"
 
 

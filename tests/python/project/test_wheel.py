@@ -13,6 +13,8 @@ from types import ModuleType
 import pytest
 from elftools.elf.elffile import ELFFile
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 WHEEL = ROOT / "packaging" / "wheel"
 PREFIX = f"{platform.machine()}-linux-gnu-"

@@ -411,6 +411,7 @@ def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analy
     assert len(between.cells) == 8
 
 
+@pytest.mark.slow
 def test_the_page_shows_all_of_it_without_scripts(
     crossed: Analysis, analysis: Analysis, tmp_path: Path
 ) -> None:

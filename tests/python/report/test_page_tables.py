@@ -77,6 +77,7 @@ def test_page_tables_nobody_counted_are_not_taken_for_none(tmp_path):
     assert study.values(study.cells[0], "glibc", PEAK) != {}
 
 
+@pytest.mark.slow
 def test_the_report_says_what_its_memory_counts(measured, tmp_path):
     sections = report_page.part(measured, tmp_path / "report.html")["sections"]
     captions = [table.caption.partition(":")[0] for table in sections[0].numbers]

@@ -191,6 +191,7 @@ def test_sampled_latencies_get_a_figure_with_an_axis_of_nines(page):
     assert "99.9th percentile" in text
 
 
+@pytest.mark.slow
 def test_campaigns_stand_beside_each_other_and_are_never_pooled(tmp_path):
     def one(name, time):
         effects = {"quick": (time, 1.1)}
@@ -287,6 +288,7 @@ def small_campaign():
     return synthetic.campaign(["glibc", "jemalloc", "mimalloc"], blocks=3, faults=True)
 
 
+@pytest.mark.slow
 def test_arms_that_a_command_names_itself_are_repeated_by_that_command(tmp_path):
     own = ["heaplab", "compare", "--allocator", "mine=./libmine.so"]
     head, *rest = synthetic.campaign(which=synthetic.experiments()[:1])
@@ -299,10 +301,12 @@ def test_arms_that_a_command_names_itself_are_repeated_by_that_command(tmp_path)
     "kept",
     [
         pytest.param(lambda run: False, id="no runs"),
-        pytest.param(lambda run: run.allocator == "glibc", id="baseline only"),
+        pytest.param(lambda run: run.allocator == "glibc", id="baseline only", marks=pytest.mark.long),
         pytest.param(lambda run: run.block == 0, id="one block"),
-        pytest.param(lambda run: "#" not in run.allocator, id="no control"),
-        pytest.param(lambda run: run.experiment.startswith("p0"), id="one experiment"),
+        pytest.param(lambda run: "#" not in run.allocator, id="no control", marks=pytest.mark.long),
+        pytest.param(
+            lambda run: run.experiment.startswith("p0"), id="one experiment", marks=pytest.mark.long
+        ),
         pytest.param(lambda run: run.order % 3, id="holes everywhere"),
     ],
 )

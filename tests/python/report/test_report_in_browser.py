@@ -46,7 +46,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "x.html"
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.long)])
 def view(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     view = browser.new_page(
         java_script_enabled=False, color_scheme=request.param, viewport={"width": 1280, "height": 900}

@@ -89,6 +89,7 @@ NOISES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [5, 6, 7, 10, 20, 30])
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_interval_holds_the_truth_as_often_as_it_says(noise, count):
