@@ -19,7 +19,6 @@ from heaplab.errors import UsageError
 CATALOG = catalogs.load()
 EXPERIMENTS = list(CATALOG.experiments.values())
 OF_OWN_WORKLOADS = [item for item in EXPERIMENTS if CATALOG.workloads[item.workload].kind != "program"]
-SCALES = ("quick", "full")
 SHORTEST = 1e-9  # a factor that makes every length its least
 Scale = Literal["quick", "full"]
 
@@ -48,7 +47,7 @@ def test_what_a_figure_needs_is_swept_at_both_scales(experiment: spec.Experiment
 
 @pytest.mark.starts_programs
 @pytest.mark.parametrize("experiment", OF_OWN_WORKLOADS, ids=lambda item: item.id)
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", ["quick", pytest.param("full", marks=pytest.mark.long)])
 def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Experiment, scale: Scale) -> None:
     """A workload reads its command line in a few milliseconds; what runs on after that has accepted it.
 

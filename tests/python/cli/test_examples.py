@@ -133,7 +133,7 @@ def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path, eve
         # Gates spend all that is given, and a busy machine spends much. A server takes a second a run, or
         # several; tuning has three rounds.
         is_long = "--load" in line or " tune " in line
-        short = re.sub(r"--budget \S+", "--budget 12s" if is_long else "--budget 4s", line)
+        short = re.sub(r"--budget \S+", "--budget 20s" if is_long else "--budget 4s", line)
         short = short.replace("--idle 1s", "--idle 50ms")
         short = re.sub(r"^heaplab (compare|run|tune)(?!\S)", r"\g<0> --precision 60% --warm 1B", short)
         # Slurm is tried in test_engines.py, where there is a cluster.

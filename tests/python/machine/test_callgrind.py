@@ -291,7 +291,7 @@ def test_a_program_with_threads_is_named_and_not_counted(gate: Call) -> None:
     assert "there is nothing to judge" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_counts_stand_beside_times(lab: Laboratory, built: dict[str, Path]) -> None:
     words = (built["10"], built["100"], *WARM, "--instructions", "callgrind", "--budget", "200s")
     status, printed = lab.heaplab(

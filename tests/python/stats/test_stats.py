@@ -90,7 +90,7 @@ NOISES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [5, 6, 7, 10, 20, 30])
+@pytest.mark.parametrize("count", [5, 10, 30, *(pytest.param(n, marks=pytest.mark.long) for n in (6, 7, 20))])
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_interval_holds_the_truth_as_often_as_it_says(noise, count):
     """93 % from five blocks on; three standard deviations of the simulation lie below that."""
