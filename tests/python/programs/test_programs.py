@@ -203,7 +203,13 @@ def test_a_program_keeps_the_name_it_is_called_by(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("work", PROGRAMS, ids=lambda work: work.id)
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param(work, marks=[pytest.mark.long] if work.id.startswith("git") else [], id=work.id)
+        for work in PROGRAMS
+    ],
+)
 def test_a_program_of_the_catalog_always_writes_the_same(work: Workload) -> None:
     program = shutil.which(work.program)
     if program is None:

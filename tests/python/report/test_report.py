@@ -307,7 +307,7 @@ def test_arms_that_a_command_names_itself_are_repeated_by_that_command(tmp_path)
         pytest.param(
             lambda run: run.experiment.startswith("p0"), id="one experiment", marks=pytest.mark.long
         ),
-        pytest.param(lambda run: run.order % 3, id="holes everywhere"),
+        pytest.param(lambda run: run.order % 3, id="holes everywhere", marks=pytest.mark.long),
     ],
 )
 def test_a_poor_campaign_gets_an_honest_page(kept, small_campaign, tmp_path):

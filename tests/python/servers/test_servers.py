@@ -368,6 +368,7 @@ def test_wrong_options_are_refused_in_one_line(lab: Laboratory, words: list[str]
 
 
 SERVERS = [work for work in catalogs.load().workloads.values() if work.server]
+SLOWEST = ("memcached", "postgres")
 
 
 def test_every_server_of_the_catalog_is_started_on_a_port_of_its_own() -> None:
@@ -391,7 +392,13 @@ def test_idle_times_and_bursts_of_the_catalogs_servers_can_be_changed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("work", SERVERS, ids=lambda work: work.id)
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param(work, marks=[pytest.mark.long] if work.id in SLOWEST else [], id=work.id)
+        for work in SERVERS
+    ],
+)
 def test_a_server_of_the_catalog_always_does_the_same(work: Workload) -> None:
     if why := why_absent(work):
         pytest.skip(why)
