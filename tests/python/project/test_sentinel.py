@@ -14,12 +14,12 @@ from heaplab.catalog import contents as catalogs
 
 pytestmark = pytest.mark.slow
 
-TOOLS = Path(__file__).parents[3] / "tools"
+RESEARCH = Path(__file__).parents[3] / "research"
 
 
 @pytest.fixture
 def sentinel(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(TOOLS)
+    monkeypatch.syspath_prepend(RESEARCH)
     import sentinel
 
     return sentinel
@@ -28,7 +28,7 @@ def sentinel(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_the_catalog_has_the_programs_of_the_rule(sentinel: ModuleType) -> None:
     for of in sentinel.ASPECTS:
         assert (sentinel.GROUP / f"{of}.toml").read_text() == sentinel.experiment(of), (
-            "run tools/sentinel.py write"
+            "run research/sentinel.py write"
         )
     catalog = catalogs.load()
     found = catalog.experiments_matching(catalog.suites["sentinel"].experiments)
@@ -62,7 +62,7 @@ def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noi
     one = synthetic.experiment("sentinel/local", "acdc", {"program": ["first", "second"]}, [])
     records = synthetic.campaign(["now", "before", "jemalloc"], [one], effect=truth)
     results = synthetic.write(records, tmp_path / "results.jsonl")
-    printed = printed_by(sys.executable, TOOLS / "sentinel.py", "losses", results, "--most", "1")
+    printed = printed_by(sys.executable, RESEARCH / "sentinel.py", "losses", results, "--most", "1")
     to_peers, to_before, to_itself = (table.splitlines() for table in printed.strip().split("\n\n"))
     assert len(to_peers) == len(to_before) == len(to_itself) == 2
     loss, interval, peer, program = to_peers[1].split()
@@ -81,6 +81,6 @@ def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noi
 def test_results_without_the_arm_to_beat_are_refused_in_one_line(tmp_path: Path) -> None:
     one = synthetic.experiment("sentinel/local", "acdc", {"program": ["first"]}, [])
     results = synthetic.write(synthetic.campaign(["now", "jemalloc"], [one]), tmp_path / "results.jsonl")
-    done = ran(sys.executable, TOOLS / "sentinel.py", "losses", results)
+    done = ran(sys.executable, RESEARCH / "sentinel.py", "losses", results)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "sentinel: there is no arm 'before' in the results; there are now, jemalloc\n"

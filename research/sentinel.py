@@ -15,7 +15,7 @@ plain. Each of the others is the one of 500 random ones that shows the most comb
 factors which no program before shows. How many objects live and how often one is replaced follow from what a
 program may take: 0.2 s by a simple model of its cost, and 256 MiB.
 
-Example: tools/sentinel.py losses out/sentinel --metric peak_memory
+Example: research/sentinel.py losses out/sentinel --metric peak_memory
 """
 
 import itertools
@@ -146,7 +146,7 @@ def experiment(of: str) -> str:
     """The text of an experiment."""
     chosen = [one for one in programs() if aspect(one) == of]
     lines = [
-        f"# Written by tools/sentinel.py, by a rule: {len(chosen)} of {PROGRAMS} programs.",
+        f"# Written by research/sentinel.py, by a rule: {len(chosen)} of {PROGRAMS} programs.",
         f'title = "Sentinel: {ASPECTS[of][0].lower()}{ASPECTS[of][1:]}"',
         'publication = ""',
         'figure = ""',

@@ -2,7 +2,7 @@
 """Print the CPU seconds of commands that measure nothing, the least of several runs each.
 
 What is aimed at is less than 0.2 s. On a machine that does other work the figures are larger.
-Example: tools/start_cost.py --runs 9 .venv/bin/heaplab
+Example: research/start_cost.py --runs 9 .venv/bin/heaplab
 """
 
 import argparse
