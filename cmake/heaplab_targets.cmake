@@ -26,7 +26,8 @@ if(HEAPLAB_SANITIZE)
     -fsanitize=${HEAPLAB_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
     -Wno-maybe-uninitialized) # false where gcc instruments
   target_link_options(heaplab_sanitized INTERFACE -fsanitize=${HEAPLAB_SANITIZE})
-  if(HEAPLAB_SANITIZE MATCHES "thread") # which takes the pipes that the check of virtual tables opens for races
+  # The thread sanitizer reports a race on the pipes that the check of virtual tables opens in each thread.
+  if(HEAPLAB_SANITIZE MATCHES "thread")
     target_compile_options(heaplab_sanitized INTERFACE -fno-sanitize=vptr)
   endif()
 endif()

@@ -216,7 +216,7 @@ def load(extra: tuple[Path, ...] = ()) -> Catalog:
 def read_allocator(path: Path, identifier: str) -> Allocator:
     """An allocator's file. The user's are checked, and so is one of heaplab's own that somebody broke."""
     if path.is_relative_to(native.catalog()):
-        with contextlib.suppress(TypeError, ValueError, KeyError):
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
             return Allocator.of_own_file({"id": identifier} | toml_file.content_of(path))
     return toml_file.load(Allocator, path, identifier)
 

@@ -47,11 +47,12 @@ class ObtainedLibrary:
 
     @classmethod
     def beside(cls, folder: Path) -> Self | None:
-        """None without the file: the library is not complete."""
+        """None without the file, or with a damaged one: the library is not complete."""
         try:
-            return cls(**json.loads((folder / OBTAINED).read_bytes()))
+            found = cls(**json.loads((folder / OBTAINED).read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
+        return found if isinstance(found.library, str) and isinstance(found.version, str) else None
 
     def write(self, folder: Path) -> None:
         (folder / OBTAINED).write_text(json.dumps(asdict(self), indent=2) + "\n")

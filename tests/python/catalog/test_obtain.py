@@ -27,6 +27,12 @@ def catalog_of(*sources: dict[str, object]) -> catalogs.Catalog:
     return catalogs.Catalog({"some": allocator}, {}, {}, {})
 
 
+@pytest.mark.parametrize("damaged", ["", "[]", '{"source": {}, "version": "1", "library": 5, "sha256": {}}'])
+def test_a_library_with_a_damaged_record_is_not_complete(tmp_path: Path, damaged: str) -> None:
+    (tmp_path / locate.OBTAINED).write_text(damaged)
+    assert locate.ObtainedLibrary.beside(tmp_path) is None
+
+
 def get(**source: object) -> Arm:
     return getting.get(catalog_of(source), "some")
 
