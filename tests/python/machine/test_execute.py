@@ -124,6 +124,7 @@ from heaplab.machine import host
 from heaplab.machine import signals
 from heaplab.machine.watch import Limits
 signals.listen()
+sys.unraisablehook = sys.__unraisablehook__  # no reminder
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.{number}))
 try:
     {forks}
