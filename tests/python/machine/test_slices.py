@@ -149,7 +149,8 @@ def test_nothing_is_left_when_an_end_is_asked_for() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         note = Path(folder) / "pid"
+        note.touch()
         job = python(f"import os; open({str(note)!r}, 'w').write(str(os.getpid()))\nwhile True: pass")
         with pytest.raises(KeyboardInterrupt):
-            in_slices([once(job), once(job)], [1, 1], tick=lambda: note.exists() and stop())
+            in_slices([once(job), once(job)], [1, 1], tick=lambda: note.stat().st_size > 0 and stop())
         assert not Path("/proc", note.read_text()).exists()
