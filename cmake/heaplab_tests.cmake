@@ -9,7 +9,8 @@
 # tested lies in libraries and programs, which are optimised; the program's own code is not, which takes a third of the
 # time to compile. OPTIMISED: it is, a little, because it explores all interleavings or its threads race in what headers
 # define. THREADS: in some of its cases threads race, for the thread sanitizer to look at; the target
-# tests.threads builds these programs, too. OPTIONS: for the compiler, like -UNDEBUG.
+# tests.threads builds these programs, too. OPTIONS: for the compiler, like -UNDEBUG; such a program cannot use the
+# precompiled header.
 #
 # heaplab_add_test(<name> COMMAND <command>... [ENVIRONMENT <variable>=<value>...])
 #
@@ -41,16 +42,33 @@ function(heaplab_build_with_folder folder target)
   add_dependencies(tests.${folder} ${target})
 endfunction()
 
+# GoogleTest's header, half of what most tests take to compile, is parsed once for all targets with the same option.
+function(heaplab_precompile_googletest target option)
+  string(MAKE_C_IDENTIFIER "heaplab_googletest_header${option}" header)
+  if(NOT TARGET ${header})
+    set(source ${PROJECT_BINARY_DIR}/googletest_header.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "int main() {}\n")
+    add_executable(${header} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(${header} PRIVATE heaplab_sanitized GTest::gtest)
+    target_compile_options(${header} PRIVATE ${option})
+    target_precompile_headers(${header} PRIVATE <gtest/gtest.h>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${header})
+endfunction()
+
 function(heaplab_discover_tests target)
   cmake_parse_arguments(arg "OPTIMISED;THREADS" "AS" "EXCEPT;OPTIONS" ${ARGN})
+  set(optimisation)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    set(optimisation -O0)
     if(arg_OPTIMISED)
-      list(APPEND arg_OPTIONS -O1)
-    else()
-      list(APPEND arg_OPTIONS -O0)
+      set(optimisation -O1)
     endif()
   endif()
-  heaplab_precompile_googletest(${target} ${arg_OPTIONS})
+  target_compile_options(${target} PRIVATE ${optimisation} ${arg_OPTIONS})
+  if(NOT arg_OPTIONS)
+    heaplab_precompile_googletest(${target} "${optimisation}")
+  endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   heaplab_test_folder(folder)
   heaplab_build_with_folder(${folder} ${target})
