@@ -44,7 +44,7 @@ $(VENV)/installed: pyproject.toml tools/requirements.py tools/packages-build.txt
 	@tools/install_packages.sh tools/packages-build.txt
 	@$(STEP) "virtual environment" "remove $(VENV), then run make again" $(PYTHON) -m venv $(VENV)
 	@$(STEP) "Python packages: about 300 MB" "$(NETWORK)" $(BIN)/pip install --disable-pip-version-check \
-	  $$($(PYTHON) tools/requirements.py pyproject.toml)
+	  --no-compile $$($(PYTHON) tools/requirements.py pyproject.toml)
 	@touch $@
 
 packages-compare:
@@ -56,7 +56,7 @@ packages-test:
 packages-long:
 	@$(PACKAGES) tools/packages-test.txt tools/packages-long.txt
 
-test: packages-test build $(VENV)/site-tools
+test: packages-test build
 	@tools/check.sh all
 
 test-long: packages-long build $(VENV)/site-tools
