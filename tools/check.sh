@@ -61,34 +61,36 @@ if [ "$what" = quick ]; then
 fi
 
 # What all leaves to long:
-# Python       tests that say so.
-# release      the tests of local allocators, traces and recorded programs: asan has all of them.
-# variants     where the tests take their time: those that differ in one number or a counter, the scalloc of the
-#              publication, and mallocs of others, under which the tests prove themselves.
-# stress       nine of ten rounds; forks at every instruction but of llheap-debug, and of llheap and scalloc with
-#              assertions; children without fork handlers but of scalloc and scalloc-cores.
-# refusals     of each system call for memory by itself but mmap (of any call they stay), and while a block grows.
-# the rest     one exploration of half a minute; programs that are rebuilt, CPython's own tests, programs under
-#              variants; the benchmark and the guide of local allocators; the simulator's page (its bars stay).
-# clang-tidy   of what the last commits left as it was.
-# asan         the benchmarks, which run in release under heaps with planted faults, and the allocators, whose
+# Python       tests marked long.
+# folders      release has no tests of local allocators, traces and recorded programs, because asan has all of
+#              them, and none of the simulated caches.
+# variants     which differ in one number; where tests take seconds, those with counters and scalloc as published too.
+# mallocs      of others: under them the tests prove themselves, not heaplab.
+# stress       nine of ten rounds. Forks at every instruction, but of llheap-debug and of llheap and scalloc with
+#              assertions. Children without fork handlers, but of scalloc and scalloc-cores.
+# refusals     while a block grows, and of one kind of system call: mmap stays, and the refusal of any call.
+# explored     two explorations of half a minute.
+# the rest     programs that are rebuilt, CPython's own tests, programs under variants, the guide of linking.
+# clang-tidy   sources that the last 20 commits did not touch.
+# asan         has no benchmarks, which run in release under heaps with planted faults, and no allocators, whose
 #              memory it does not know: tsan has them with the sanitizer of undefined behaviour.
-# tsan         programs without a second thread.
+# tsan         has no programs of one thread.
 if [ "$what" = long ]; then
   release_tests='' stress='' left_out='' asan_tests='' asan_targets=tests tsan_tests='' tsan_targets=all
   python_options='' last=''
 else
   python_options="-m 'not long'" last='--last 20'
-  left_out='local;local_cost;recorded;trace'
+  left_out='coherence;local;local_cost;recorded;trace'
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
   slow='(conformance[.]contract|out_of_memory|programs|properties|stress|system_calls)'
   forks='stress[.](fork_anywhere[.](bump|llheap|scalloc|scalloc-hardened|scalloc-cores|scalloc-hardened_asserting)'
   forks="$forks|raw_children[.](bump|llheap.*|scalloc-hardened))"
   refusals='out_of_memory[.]refused[.](realloc|mremap|munmap|madvise|mprotect)[.].*'
-  explored='scalloc[.]interleavings_retaining[.]accounts_of_the_pool_against_each_other'
-  programs='programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide|coherence[.](page|csv)'
-  release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|$explored|$programs)\$'"
+  explored='interleavings_retaining[.]accounts_of_the_pool_against_each_other'
+  explored="$explored|hole_sweep_interleavings[.]against_the_reuse_of_an_orphan"
+  rest='programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide'
+  release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|scalloc[.]($explored)|$rest)\$'"
   stress=HEAPLAB_STRESS=short
   asan='base harness local probes properties recorded recorder stress trace'
   asan_tests="-L '^($(echo $asan | tr ' ' '|'))\$'"

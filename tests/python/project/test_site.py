@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import heaplab
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 ROOT = Path(__file__).parents[3]
 SIZES = {"desktop": (1360, 900), "phone": (390, 844)}
