@@ -45,9 +45,10 @@ TYPED_TEST(heap_test, tells_its_statistics_while_others_allocate) {
 
 // --- zeroed blocks ---
 
+// Every byte equals the one before it: a loop over bytes would take the thread sanitizer minutes.
 bool is_zero(const void* block, std::size_t bytes) {
   const auto* const first = static_cast<const char*>(block);
-  return std::all_of(first, first + bytes, [](char byte) { return byte == 0; });
+  return *first == 0 && std::memcmp(first, first + 1, bytes - 1) == 0;
 }
 
 std::size_t resident_pages(void* block, std::size_t bytes) {
