@@ -210,6 +210,7 @@ def test_several_kinds_of_machine_have_hosts_each(
     assert_refused(plan, "--hosts does not tell 2 kinds of machine apart", "submit", "ssh", "--hosts", "n1")
 
 
+@pytest.mark.long  # what hosts do with copies stays
 def test_ssh_in_a_shared_folder(server: SshServer, plan: Path, held: Path) -> None:
     """A host dies; a second `submit` goes on where it was, on the hosts that are left."""
     options = ("--", "-F", server.client)
