@@ -64,11 +64,11 @@ fi
 # Python       tests marked long.
 # headers      under GCC, which compiles them with the tests, and under other versions of clang.
 # folders      release has no tests of local allocators, traces, recorded programs and the harness, because asan has
-#              them, and none of the simulated caches.
+#              them; and none of the cost of local allocators and of the simulated caches.
 # variants     which differ in one number; where tests take seconds, those with counters and scalloc as published too.
 # mallocs      of others: under them the tests prove themselves, not heaplab.
-# stress       nine of ten rounds. Forks at every instruction, but of llheap-debug and of llheap and scalloc with
-#              assertions. Children without fork handlers, but of scalloc and scalloc-cores.
+# stress       nine of ten rounds. Forks at every instruction, except of llheap-debug and of llheap and scalloc with
+#              assertions. Children without fork handlers, except of scalloc and scalloc-cores.
 # refusals     while a block grows, and of one kind of system call: mmap stays, and the refusal of any call.
 # explored     two explorations of half a minute.
 # the rest     programs that are rebuilt, CPython's own tests, programs under variants, the guide of linking.

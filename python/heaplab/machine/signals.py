@@ -51,8 +51,8 @@ def await_own(exit_status: int) -> None:
 def blocked() -> Iterator[set[int]]:
     """Block the signals, and yield the previous mask for processes that are started meanwhile.
 
-    Every fork happens inside such a section: an exception in the midst of it could leave a process that
-    nobody ends, and Python drops those of hooks.
+    Every fork happens inside such a section: an exception during a fork could leave a process that nobody
+    ends, and Python drops exceptions of fork hooks.
     """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (*REQUESTS, REMINDER))
     try:
