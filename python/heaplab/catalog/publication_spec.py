@@ -47,6 +47,10 @@ class Publication(Spec):
     source: str
     figures: int = Field(default=0, ge=0)  # the highest number of a figure
     tables: int = Field(default=0, ge=0)
+    compared: list[str] = []  # allocators of the catalog that stand for those of the publication
+    unobtainable: dict[
+        str, str
+    ] = {}  # allocators of the publication that cannot be had, and what was looked for
     parts: list[NumberedPart] = Field(min_length=1)
 
     @model_validator(mode="after")

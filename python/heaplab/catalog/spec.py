@@ -171,6 +171,7 @@ class Expectation(Spec):
     figure: str = ""  # "Figure 12", if the experiment measures several and the sentence is about one
     test: str  # the kind of test
     arguments: dict[str, Parameter | list[Parameter]] = {}
+    unobtainable: list[str] = []  # allocators that the sentence means and that cannot be had
 
     @property
     def sentence(self) -> str:

@@ -1,47 +1,35 @@
-"""The kinds of tests: from an expectation's arguments to ratios and the regions they must lie in."""
+"""The kinds of tests: from an expectation's arguments to ratios and the region they must lie in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
-from math import inf, isnan
+from itertools import pairwise
+from math import isnan, nan
 from typing import Any
 
 from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
+from heaplab.claims.demands import Numbers, Region
 from heaplab.records import Parameter
-from heaplab.stats import THRESHOLD, Interval, Pair
-
-
-class ClaimResult(StrEnum):
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "undecided"
-    UNTESTED = "cannot be decided here"  # what it speaks of was not measured
+from heaplab.stats import Interval, Pair
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One ratio and the region it must lie in."""
+class MeasuredRatio:
+    """A ratio that a sentence speaks of, with its name on the page."""
 
+    of: str  # what a sentence asks for: a candidate, "a / b", or "" for a mean over all
     name: str
     ratio: Interval
-    low: float
-    high: float
-
-    @property
-    def result(self) -> ClaimResult:
-        if isnan(self.ratio.estimate):
-            return ClaimResult.UNTESTED
-        if self.low <= self.ratio.low and self.ratio.high <= self.high:
-            return ClaimResult.HOLDS
-        outside = self.ratio.high < self.low or self.ratio.low > self.high
-        return ClaimResult.FAILS if outside else ClaimResult.OPEN
 
     def text(self) -> str:
         if isnan(self.ratio.estimate):
-            return f"{self.name} has cells without a figure"
+            return f"{self.name.removesuffix(':')} was not measured in all cells"
         span = f" ({self.ratio.low:.2f}–{self.ratio.high:.2f})" if self.ratio.bounded else " (no interval)"
         return f"{self.name} {self.ratio.estimate:.2f}×{span}"
+
+
+def not_measured(of: str, name: str = "") -> MeasuredRatio:
+    return MeasuredRatio(of, name or of, Interval(nan))
 
 
 @dataclass(frozen=True)
@@ -55,18 +43,11 @@ class Claim:
     cells: list[MeasuredCell]
 
     @property
-    def reference(self) -> str:
-        return str(self.arguments.get("than", self.study.baseline))
+    def references(self) -> list[str]:
+        return [str(name) for name in listed(self.arguments.get("than", self.study.baseline))]
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        return self.number("low", 0.0), self.number("high", inf)
-
-    @property
-    def better(self) -> tuple[float, float]:
-        """The region of ratios that count as better."""
-        by = self.number("by", THRESHOLD)
-        return (1 + by, inf) if self.study.metric(self.metric).better == "higher" else (0.0, 1 / (1 + by))
+    def has(self, *names: str) -> bool:
+        return all(name in self.study.candidates for name in names)
 
     def values_along(self) -> list[Parameter]:
         """The values of the followed axis, in order.
@@ -80,29 +61,28 @@ class Claim:
         within = [value for value in values if value not in beyond] if name == "threads" else values
         return within if len(within) > 1 else values
 
-    @property
-    def factor(self) -> float:
-        return self.number("factor", 1 + THRESHOLD)
-
-    def number(self, name: str, otherwise: float) -> float:
-        return float(self.arguments.get(name, otherwise))
-
     def ratio(self, pairs: list[tuple[Pair, MeasuredCell]]) -> Interval:
         """The mean ratio. Not a number if a cell has no values, because the sentence is about all cells."""
         return stats.geometric_mean([[(pair, self.study.key(cell)) for pair, cell in pairs]])
 
-    def between(self, candidate: str, than: str) -> Interval:
+    def between(self, candidate: str, than: str) -> MeasuredRatio:
         """Geometric mean over the cells of candidate / than."""
-        return self.ratio([(self.study.pair(c, than, candidate, self.metric), c) for c in self.cells])
+        name = f"{candidate} / {than}"
+        if not self.has(candidate, than):
+            return not_measured(name)
+        pairs = [(self.study.pair(c, than, candidate, self.metric), c) for c in self.cells]
+        return MeasuredRatio(name, name, self.ratio(pairs))
 
-    def along(self, candidate: str, first: Parameter, last: Parameter) -> Interval:
+    def along(self, candidate: str, first: Parameter, last: Parameter, what: str) -> MeasuredRatio:
         """Geometric mean over the cells of the ratio of the last value to the first, all else equal."""
-        return self.ratio(
-            [
-                (self.study.across(cell, candidate, self.metric, {self.arguments["along"]: first}), cell)
-                for cell in self.cells_at(first, last)
-            ]
-        )
+        if not self.has(candidate):
+            return not_measured(candidate)
+        parameter = self.arguments["along"]
+        pairs = [
+            (self.study.across(cell, candidate, self.metric, {parameter: first}), cell)
+            for cell in self.cells_at(first, last)
+        ]
+        return MeasuredRatio(candidate, f"{candidate}, {what}{last} / {first}:", self.ratio(pairs))
 
     def cells_at(self, first: Parameter, last: Parameter) -> list[MeasuredCell]:
         """The cells with the first value of the parameter, each changed to the last value."""
@@ -110,46 +90,46 @@ class Claim:
         return [self.study.changed(cell, {name: last}) for cell in self.cells if dict(cell)[name] == first]
 
 
-def _ratios(claim: Claim, low: float, high: float) -> list[Finding]:
-    than = claim.reference
-    names = [name for name in claim.candidates if name != than]
-    return [Finding(f"{name} / {than}", claim.between(name, than), low, high) for name in names]
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _mean_within(claim: Claim) -> list[Finding]:
-    than = claim.arguments.get("than", claim.study.baseline)
-    others = [str(name) for name in than] if isinstance(than, list) else [than] * len(claim.candidates)
+def _ratios(claim: Claim) -> list[MeasuredRatio]:
+    pairs = [(name, than) for name in claim.candidates for than in claim.references if name != than]
+    return [claim.between(name, than) for name, than in pairs]
+
+
+def _mean(claim: Claim) -> list[MeasuredRatio]:
+    others = claim.references
+    if len(others) == 1:
+        others *= len(claim.candidates)
     pairs = list(zip(claim.candidates, others, strict=True))
+    if not claim.has(*claim.candidates, *others):
+        return [not_measured("", ", ".join(f"{a} / {b}" for a, b in pairs))]
     ratio = claim.ratio([(claim.study.pair(c, b, a, claim.metric), c) for a, b in pairs for c in claim.cells])
-    return [Finding(f"mean of {', '.join(f'{a} / {b}' for a, b in pairs)}:", ratio, *claim.bounds)]
+    return [MeasuredRatio("", f"mean of {', '.join(f'{a} / {b}' for a, b in pairs)}:", ratio)]
 
 
-def _order(claim: Claim) -> list[Finding]:
-    neighbours = zip(claim.candidates, claim.candidates[1:], strict=False)
-    return [Finding(f"{a} / {b}", claim.between(a, b), *claim.better) for a, b in neighbours]
+def _order(claim: Claim) -> list[MeasuredRatio]:
+    return [claim.between(a, b) for a, b in pairwise(claim.candidates)]
 
 
-def _trend(claim: Claim, low: float, high: float) -> list[Finding]:
-    values = claim.values_along()
-    where = f"{claim.arguments['along']} {values[-1]} / {values[0]}"
-    return [
-        Finding(f"{name}, {where}:", claim.along(name, values[0], values[-1]), low, high)
-        for name in claim.candidates
-    ]
+def _trend(claim: Claim) -> list[MeasuredRatio]:
+    values, what = claim.values_along(), f"{claim.arguments['along']} "
+    return [claim.along(name, values[0], values[-1], what) for name in claim.candidates]
 
 
-def _value_within(claim: Claim) -> list[Finding]:
+def _value(claim: Claim) -> list[MeasuredRatio]:
     first, last = claim.arguments["than"], claim.arguments["value"]
-    return [
-        Finding(f"{name}, {last} / {first}:", claim.along(name, first, last), *claim.bounds)
-        for name in claim.candidates
-    ]
+    return [claim.along(name, first, last, "") for name in claim.candidates]
 
 
-def _gain_within(claim: Claim) -> list[Finding]:
+def _gain(claim: Claim) -> list[MeasuredRatio]:
     along, first, value = (claim.arguments[name] for name in ("along", "than", "value"))
-    lasts = value if isinstance(value, list) else [value]
+    lasts = listed(value)
     names = [name for name in claim.candidates if name != claim.study.baseline]
+    if not claim.has(*names):
+        return [not_measured("", ", ".join(names))]
     ratio = claim.ratio(
         [
             (claim.study.quotient(cell, name, claim.metric, {along: first}), cell)
@@ -159,30 +139,51 @@ def _gain_within(claim: Claim) -> list[Finding]:
         ]
     )
     where = f"{along} {', '.join(map(str, lasts))} / {first}"
-    return [Finding(f"{', '.join(names)} to {claim.study.baseline}, {where}:", ratio, *claim.bounds)]
+    return [MeasuredRatio("", f"{', '.join(names)} to {claim.study.baseline}, {where}:", ratio)]
+
+
+def _nothing(_: Claim) -> list[MeasuredRatio]:
+    return []
 
 
 @dataclass(frozen=True)
 class ClaimTest:
     """A kind of test. `allocator` stands for whatever the experiment compares."""
 
-    run: Callable[[Claim], list[Finding]]
+    measure: Callable[[Claim], list[MeasuredRatio]]
+    region: Callable[[Numbers], Region]
     needs: frozenset[str]
     takes: frozenset[str]
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether all candidates give one ratio, so that a ratio of other candidates is another one."""
+        return self.measure in (_mean, _gain)
 
-NAMED, BOUNDS = frozenset({"allocator"}), frozenset({"low", "high"})
+    def asked(self, candidates: Iterable[str], references: Iterable[str]) -> list[str]:
+        """The ratios that a sentence about these candidates asks for."""
+        if self.is_mean:
+            return [""]
+        if self.measure is _order:
+            return [f"{a} / {b}" for a, b in pairwise(candidates)]
+        if self.measure is _ratios:
+            return [f"{a} / {b}" for a in candidates for b in references if a != b]
+        return list(candidates)
+
+
+NAMED, BOUNDS = frozenset({"allocator"}), frozenset({"low", "high", "amount"})
 ALONG, CHANGE = frozenset({"along"}), frozenset({"along", "value", "than"})
 FACTOR = frozenset({"factor"})
 NUMBERS = BOUNDS | FACTOR | {"by"}
 TESTS = {
-    "better_than": ClaimTest(lambda one: _ratios(one, *one.better), NAMED, frozenset({"than", "by"})),
-    "ratio_within": ClaimTest(lambda one: _ratios(one, *one.bounds), NAMED, BOUNDS | {"than"}),
-    "mean_within": ClaimTest(_mean_within, NAMED, BOUNDS | {"than"}),
-    "order": ClaimTest(_order, NAMED, frozenset({"by"})),
-    "increases_with": ClaimTest(lambda one: _trend(one, one.factor, inf), ALONG, FACTOR),
-    "decreases_with": ClaimTest(lambda one: _trend(one, 0.0, 1 / one.factor), ALONG, FACTOR),
-    "flat_with": ClaimTest(lambda one: _trend(one, 1 / one.factor, one.factor), ALONG, FACTOR),
-    "value_within": ClaimTest(_value_within, CHANGE, BOUNDS),
-    "gain_within": ClaimTest(_gain_within, CHANGE, BOUNDS),
+    "better_than": ClaimTest(_ratios, lambda of: of.better, NAMED, frozenset({"than", "by"})),
+    "ratio_within": ClaimTest(_ratios, lambda of: of.bounds, NAMED, BOUNDS | {"than"}),
+    "mean_within": ClaimTest(_mean, lambda of: of.bounds, NAMED, BOUNDS | {"than"}),
+    "order": ClaimTest(_order, lambda of: of.better, NAMED, frozenset({"by"})),
+    "increases_with": ClaimTest(_trend, lambda of: of.rising, ALONG, FACTOR),
+    "decreases_with": ClaimTest(_trend, lambda of: of.falling, ALONG, FACTOR),
+    "flat_with": ClaimTest(_trend, lambda of: of.flat, ALONG, FACTOR),
+    "value_within": ClaimTest(_value, lambda of: of.bounds, CHANGE, BOUNDS),
+    "gain_within": ClaimTest(_gain, lambda of: of.bounds, CHANGE, BOUNDS),
+    "unobtainable": ClaimTest(_nothing, lambda of: of.bounds, frozenset(), frozenset()),
 }

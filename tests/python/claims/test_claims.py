@@ -105,6 +105,61 @@ def test_a_sentence_is_judged_by_the_planted_truth(study, expected, test, argume
     assert "×" in found.figures
 
 
+STATED = [
+    # flat is a quarter of glibc: four times as fast, which is within a third of three to five times
+    ({"allocator": "flat", "amount": 0.3}, "holds", "holds"),
+    ({"allocator": "flat", "amount": 0.34}, "holds", "does not hold"),
+    ({"allocator": "flat", "amount": [0.4, 0.2]}, "holds", "holds"),
+    ({"allocator": "flat", "amount": 4}, "does not hold", "does not hold"),
+    ({"allocator": "flat", "metric": "throughput", "amount": 4}, "holds", "holds"),
+    ({"allocator": "flat", "low": 0.2, "amount": 4}, "holds", "does not hold"),
+    ({"allocator": "flat", "than": "twin", "amount": 1.0078}, "does not hold", "does not hold"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "direction", "amount"), STATED)
+def test_direction_and_amount_have_a_verdict_each(study, arguments, direction, amount):
+    found = outcome(study, "ratio_within", **arguments)
+    assert found.verdict == f"direction {direction}, amount {amount}", found.figures
+    assert found.result == (ClaimResult.HOLDS if direction == amount == "holds" else ClaimResult.FAILS)
+    assert "as stated: " in found.figures
+
+
+@pytest.mark.parametrize(
+    ("stated", "low", "high"),
+    [(4, 3, 5), (1.25, 1.167, 1.333), (0.1, 1 / 13, 1 / 7), (0.8, 0.75, 0.857), ([13, 18], 9, 23.67)],
+)
+def test_an_amount_has_a_third_of_the_stated_change_to_spare(stated, low, high):
+    region = claims.around(stated if isinstance(stated, list) else [stated])
+    assert (region.low, region.high) == (pytest.approx(low, rel=1e-3), pytest.approx(high, rel=1e-3))
+
+
+def test_every_other_that_is_named_must_be_beaten(study):
+    assert (
+        outcome(study, "better_than", allocator="flat", than=["glibc", "falling"]).result is ClaimResult.HOLDS
+    )
+    assert outcome(study, "better_than", allocator="flat", than=["glibc", "twin"]).result is ClaimResult.FAILS
+    lacking = outcome(study, "better_than", allocator="flat", than=["glibc", "nemo"])
+    assert lacking.result is ClaimResult.UNTESTED
+    assert lacking.figures == "flat / glibc 0.25× (0.25–0.25); flat / nemo was not measured in all cells"
+
+
+def test_allocators_that_cannot_be_had_are_named(study):
+    expecting = copy.copy(study)
+    arguments = {"allocator": "flat"}
+    expectations = [
+        spec.Expectation(says="?", test="better_than", arguments=arguments, unobtainable=["Hoard"]),
+        spec.Expectation(says="?", test="unobtainable", unobtainable=["llalloc", "Hoard"]),
+    ]
+    expecting.experiment = study.experiment.model_copy(update={"expectations": expectations})
+    beaten, unknown = claims.evaluate_study(expecting)
+    assert (beaten.result, beaten.figures) == (
+        ClaimResult.HOLDS,
+        "flat / glibc 0.25× (0.25–0.25); not obtainable: Hoard",
+    )
+    assert (unknown.result, unknown.figures) == (ClaimResult.UNTESTED, "not obtainable: llalloc, Hoard")
+
+
 def test_the_figures_name_allocators_ratio_and_interval(study):
     assert outcome(study, "better_than", allocator="flat").figures == "flat / glibc 0.25× (0.25–0.25)"
     text = outcome(study, "increases_with", along="threads", allocator="glibc").figures
@@ -120,8 +175,8 @@ def test_a_trend_ends_where_threads_have_no_cpu_of_their_own(study):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"allocator": "nemo"}, "not measured here: nemo"),
-        ({"allocator": "flat", "than": "nemo"}, "not measured here: nemo"),
+        ({"allocator": "nemo"}, "nemo / glibc was not measured"),
+        ({"allocator": "flat", "than": "nemo"}, "flat / nemo was not measured"),
         ({"allocator": "flat", "threads": 64}, "no cell of this scale"),
         ({"allocator": "flat", "metric": "mood"}, "no metric 'mood'"),
         ({"allocator": "glibc"}, "nothing was measured"),
@@ -136,7 +191,7 @@ def test_a_sentence_about_what_was_not_measured_cannot_be_decided(study, argumen
 def test_a_sentence_about_a_value_that_was_not_swept_here_cannot_be_decided(study):
     found = outcome(study, "value_within", along="threads", value=64, than=1, low=2)
     assert found.result is ClaimResult.UNTESTED
-    assert "cells without a figure" in found.figures
+    assert "was not measured in all cells" in found.figures
 
 
 def test_without_values_of_a_cell_a_sentence_about_all_cells_cannot_be_decided(tmp_path):
@@ -177,6 +232,10 @@ def test_one_block_decides_nothing(tmp_path):
         ("better_than", {"allocator": "flat", "by": "much"}, "'by' is a number, not 'much'"),
         ("flat_with", {"along": "threads", "factor": True}, "'factor' is a number, not True"),
         ("order", {"allocator": "flat"}, "at least two"),
+        ("ratio_within", {"allocator": "flat", "amount": [0.9, 1.1]}, "one side of 1"),
+        ("ratio_within", {"allocator": "flat", "amount": "much"}, "'amount' is a number, not 'much'"),
+        ("better_than", {"allocator": "flat", "amount": 2}, "'amount' is neither"),
+        ("increases_with", {"along": "threads", "than": ["a"]}, "'than' is neither"),
     ],
 )
 def test_an_expectation_that_is_no_test_is_refused_with_its_name(test, arguments, complaint):

@@ -174,7 +174,7 @@ def test_a_sentence_about_compared_values_is_judged_by_the_planted_truth(
         ("better_than", {"strategy": "AS3", "allocator": "glibc"}, "'allocator' is neither"),
         ("flat_with", {"along": "strategy"}, "'strategy' is not a swept parameter"),
         ("mean_within", {"strategy": ["AS3", "AS4"], "than": ["AS1"]}, "a list as long as 'strategy'"),
-        ("ratio_within", {"strategy": "AS3", "than": ["AS1"]}, "'than' is one name"),
+        ("value_within", {"along": "heap", "value": "x", "than": ["a"]}, "'than' is one name"),
     ],
 )
 def test_an_expectation_about_something_else_is_refused(

@@ -143,7 +143,13 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
     outcomes = [outcome for item in read for outcome in published.evaluate(analysis.Analysis(item))]
     if as_json:
         rows = [
-            {"experiment": item.experiment, "says": item.says, "result": item.result, "figures": item.figures}
+            {
+                "experiment": item.experiment,
+                "says": item.says,
+                "result": item.result,
+                "results": item.results,
+                "figures": item.figures,
+            }
             for item in outcomes
         ]
         click.echo(json.dumps(rows, indent=2))

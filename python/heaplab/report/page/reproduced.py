@@ -2,21 +2,63 @@
 
 import shlex
 from collections.abc import Iterable
+from math import isnan
+
+from pydantic import Field
 
 from heaplab.analysis import Analysis, Study
 from heaplab.catalog import spec
-from heaplab.claims import ClaimResult, evaluate_study
+from heaplab.claims import (
+    NUMBERS,
+    TESTS,
+    ClaimOutcome,
+    MeasuredRatio,
+    axis_of,
+    higher_is_better,
+    judge,
+    listed,
+    measured_ratios,
+    not_measured,
+    test_of,
+    undecided,
+)
+from heaplab.errors import UsageError
 from heaplab.records import Parameter, Record
 from heaplab.report.words import facts
+from heaplab.stats import Interval
+
+Arguments = dict[str, Parameter | list[Parameter]]
+UNOBTAINABLE = TESTS["unobtainable"]
 
 
-class Sentence(Record):
-    """A published sentence as it was tested, and the outcome."""
+class StoredRatio(Record):
+    of: str
+    name: str
+    estimate: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def stored(cls, measured: MeasuredRatio) -> "StoredRatio":
+        ratio = measured.ratio
+        low, high = (ratio.low, ratio.high) if ratio.bounded else (None, None)
+        return cls(of=measured.of, name=measured.name, estimate=ratio.estimate, low=low, high=high)
+
+    def measured(self) -> MeasuredRatio:
+        unknown = Interval(self.estimate)
+        low = unknown.low if self.low is None else self.low
+        high = unknown.high if self.high is None else self.high
+        return MeasuredRatio(self.of, self.name, Interval(self.estimate, low, high))
+
+
+class MeasuredSentence(Record):
+    """What was measured for a published sentence, whatever it is judged by."""
 
     test: str
-    arguments: dict[str, Parameter | list[Parameter]]
-    result: ClaimResult
-    figures: str
+    arguments: Arguments
+    higher_is_better: bool = False
+    ratios: list[StoredRatio] = Field(default_factory=list)
+    why_none: str = ""
 
 
 class Reproduced(Record):
@@ -32,7 +74,7 @@ class Reproduced(Record):
     runs: int
     disturbed: int  # runs that other work disturbed; their figures count nevertheless
     finished: bool  # whether the campaign ended before its budget did
-    sentences: list[Sentence]
+    sentences: list[MeasuredSentence]
 
     @property
     def cpus(self) -> str:
@@ -41,10 +83,37 @@ class Reproduced(Record):
             (fact for fact in self.machine.split(", ") if fact.endswith((" CPU", " CPUs"))), "CPUs unknown"
         )
 
-    def outcome_of(self, expectation: spec.Expectation) -> Sentence | None:
-        """The sentence that was tested as the expectation is today; the wording does not matter."""
-        asked = (expectation.test, expectation.arguments)
-        return next((one for one in self.sentences if (one.test, one.arguments) == asked), None)
+    def outcome_of(self, experiment: spec.Experiment, expectation: spec.Expectation) -> ClaimOutcome | None:
+        """The sentence judged as today's catalog says, by the ratios measured here; None if there are none.
+
+        Any sentence of the experiment may have measured them: the wording and the bounds do not matter.
+        """
+        axis, test = axis_of(experiment), test_of(experiment, expectation)
+        asked = _place(axis, expectation.test, expectation.arguments)
+        same = [one for one in self.sentences if _place(axis, one.test, one.arguments) == asked]
+        if test.measure is UNOBTAINABLE.measure:
+            return judge(self.experiment, expectation, False, [])
+        if not same:
+            return None
+        ratios = {one.of: one.measured() for sentence in same for one in sentence.ratios}
+        if not ratios:
+            return undecided(self.experiment, expectation, same[0].why_none)
+        wanted = list(ratios)
+        if axis in expectation.arguments:
+            baseline = experiment.compare.reference if experiment.compare else next(iter(self.versions))
+            references = listed(expectation.arguments.get("than", baseline))
+            wanted = test.asked(listed(expectation.arguments[axis]), references)
+        found = [ratios.get(name) or not_measured(name) for name in wanted]
+        return judge(self.experiment, expectation, same[0].higher_is_better, found)
+
+
+def _place(axis: str, test: str, arguments: Arguments) -> tuple[object, Arguments]:
+    """What decides which ratio of two candidates is measured: how, of which metric, in which cells."""
+    kind = TESTS[test]
+    left_out = set(NUMBERS)
+    if not kind.is_mean:
+        left_out |= {axis} if "along" in arguments else {axis, "than"}
+    return kind.measure, {name: value for name, value in arguments.items() if name not in left_out}
 
 
 def reproduced(analysis: Analysis) -> list[Reproduced]:
@@ -69,11 +138,20 @@ def of_study(analysis: Analysis, study: Study) -> Reproduced:
         runs=len(study.runs),
         disturbed=sum(run.experiment == study.experiment.id for run in analysis.disturbed),
         finished=end is not None and end.reason != "budget",
-        sentences=[
-            Sentence(test=one.test, arguments=one.arguments, result=found.result, figures=found.figures)
-            for one, found in zip(study.experiment.expectations, evaluate_study(study), strict=True)
-        ],
+        sentences=[measured_sentence(study, one) for one in study.experiment.expectations],
     )
+
+
+def measured_sentence(study: Study, expectation: spec.Expectation) -> MeasuredSentence:
+    measured = MeasuredSentence(test=expectation.test, arguments=expectation.arguments)
+    try:
+        ratios = measured_ratios(study, expectation)
+        higher = higher_is_better(study, expectation)
+    except UsageError as error:
+        return measured.model_copy(update={"why_none": str(error)})
+    stored = [StoredRatio.stored(one) for one in ratios if not isnan(one.ratio.estimate)]
+    why = "" if stored else "; ".join(one.text() for one in ratios) or "nothing was measured"
+    return measured.model_copy(update={"higher_is_better": higher, "ratios": stored, "why_none": why})
 
 
 def newest(known: Iterable[Reproduced]) -> dict[str, Reproduced]:

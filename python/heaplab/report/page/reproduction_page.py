@@ -6,22 +6,30 @@ from dataclasses import dataclass
 
 from heaplab.catalog.publication_spec import NumberedPart, Publication
 from heaplab.catalog.spec import Expectation, Experiment
-from heaplab.claims import ClaimResult
+from heaplab.claims import DIRECTION, ClaimOutcome, ClaimResult
 from heaplab.report.page.reproduced import Reproduced, newest
 from heaplab.report.words import units
 from heaplab.report.words.markdown import table
 
 NOT_RUN = "not run"
 RESULTS = [*ClaimResult, NOT_RUN]
+DIRECTION_ALONE = "of these the direction holds"
 READING = """\
 A sentence *holds* if the whole 95 % interval of its ratio lies where the publication says, *does not hold*
-if the whole interval lies elsewhere, and is *undecided* otherwise. It *cannot be decided here* if the scale
-that was run, or this machine, lacks what it speaks of: an allocator, a number of threads, a size; the reason
-stands beside it. What was *not run* here has no verdict. A ratio has *no interval* where there were too few
-blocks for one, which leaves its sentence undecided. With more threads than processors, threads take
-turns: a trend along the threads ends at the number of processors. The *full scale* is the publication's
-own, whole or with fewer values of what it sweeps; where a budget decided on the scale, the reason stands
-beside it.
+if the whole interval lies elsewhere, and is *undecided* otherwise. Of a sentence that states an amount, its
+direction and its amount have a verdict each, and it holds if both do: the direction holds beyond 1 on the
+stated side, by 3 % or a third of a smaller change, the amount within a third of the stated change. *About
+four* is 3 to 5, *25 % more* is 1.17 to 1.33, *a tenth* is 1/13 to 1/7; *at most*, *less than* and *up to* are
+bounds without such room. Where a sentence gives no number, *several times* is 3 and more, *far more* 2 and
+more, *faster* and *less* 3 % and more. A sentence about all allocators is tested against all that can be had;
+those that cannot are named.
+
+It *cannot be decided here* if the scale that was run, or this machine, lacks what it speaks of: an allocator,
+a number of threads, a size; the reason stands beside it. What was *not run* here has no verdict. A ratio has
+*no interval* where there were too few blocks for one, which leaves its sentence undecided. With more threads
+than processors, threads take turns: a trend along the threads ends at the number of processors. The *full
+scale* is the publication's own, whole or with fewer values of what it sweeps; where a budget decided on the
+scale, the reason stands beside it.
 """
 
 
@@ -40,8 +48,13 @@ class CoveredPart:
         names = self.part.names
         return [one for one in self.experiment.expectations if not one.figure or one.figure in names]
 
+    def outcome(self, sentence: Expectation) -> ClaimOutcome | None:
+        if self.measured is None or self.experiment is None:
+            return None
+        return self.measured.outcome_of(self.experiment, sentence)
+
     def result(self, sentence: Expectation) -> str:
-        found = self.measured.outcome_of(sentence) if self.measured else None
+        found = self.outcome(sentence)
         return found.result if found else NOT_RUN
 
 
@@ -76,7 +89,8 @@ def page(
 
 
 def totals(publications: Sequence[Publication], parts: Mapping[str, list[CoveredPart]]) -> str:
-    head = ["publication", "figures and tables", "with an experiment", "measured", *RESULTS]
+    results = [name for result in RESULTS for name in columns_of(result)]
+    head = ["publication", "figures and tables", "with an experiment", "measured", *results]
     rows = []
     for one in publications:
         found = parts[one.id]
@@ -84,20 +98,30 @@ def totals(publications: Sequence[Publication], parts: Mapping[str, list[Covered
         with_figures = [each for each in found if each.part.experiment]
         measured = [each for each in with_figures if each.measured]
         names = [sum(len(each.part.names) for each in some) for some in (found, with_figures, measured)]
-        rows.append([one.title, *map(str, names), *(str(counts[result]) for result in RESULTS)])
+        rows.append([one.title, *map(str, names), *(str(counts[result]) for result in results)])
     columns = zip(*(row[1:] for row in rows), strict=True)
     rows.append(["together", *(str(sum(map(int, column))) for column in columns)])
     return table(head, rows)
 
 
+def columns_of(result: str) -> list[str]:
+    return [result, DIRECTION_ALONE] if result == ClaimResult.FAILS else [result]
+
+
 def counted(parts: Sequence[CoveredPart]) -> Counter[str]:
     """The results of the sentences, each sentence once, though several parts may share one."""
     each = {
-        (one.part.experiment, sentence.sentence): one.result(sentence)
+        (one.part.experiment, sentence.sentence): (one.result(sentence), one.outcome(sentence))
         for one in parts
         for sentence in one.sentences
     }
-    return Counter(each.values())
+    counts = Counter(result for result, _ in each.values())
+    counts[DIRECTION_ALONE] = sum(
+        outcome.results.get(DIRECTION) == ClaimResult.HOLDS and outcome.result == ClaimResult.FAILS
+        for _, outcome in each.values()
+        if outcome
+    )
+    return counts
 
 
 def section(publication: Publication, parts: Sequence[CoveredPart], pictures: str) -> str:
@@ -109,6 +133,8 @@ def section(publication: Publication, parts: Sequence[CoveredPart], pictures: st
             table(head, [row(one, pictures) for one in parts]),
             f"### {publication.title}, sentence by sentence\n",
             table(["number", "the publication", "here", "figures"], list(sentences(parts))),
+            *(f"- {name} is not obtainable: {why}." for name, why in publication.unobtainable.items()),
+            *([""] if publication.unobtainable else []),
         ]
     )
 
@@ -157,9 +183,9 @@ def sentences(parts: Sequence[CoveredPart]) -> Iterator[list[str]]:
             if (key := (one.part.experiment, sentence.sentence)) in told:
                 continue
             told.add(key)
-            found = one.measured.outcome_of(sentence) if one.measured else None
-            figures = found.figures if found else ""
-            yield [sentence.figure or one.part.label, sentence.says, f"**{one.result(sentence)}**", figures]
+            found = one.outcome(sentence)
+            verdict, figures = (found.verdict, found.figures) if found else (NOT_RUN, "")
+            yield [sentence.figure or one.part.label, sentence.says, f"**{verdict}**", figures]
 
 
 def machines(measured: Mapping[str, Reproduced]) -> str:

@@ -260,5 +260,5 @@ def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:
         console.print("No experiment in these results makes a claim that can be tested.")
     for outcome in outcomes:
         color = RESULTS[outcome.result]
-        put(console, f"[{color}]{outcome.result}[/]  {escape(outcome.experiment)}: {escape(outcome.says)}")
+        put(console, f"[{color}]{outcome.verdict}[/]  {escape(outcome.experiment)}: {escape(outcome.says)}")
         put(console, f"[dim]{escape(outcome.figures)}[/]", indent=4)
