@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace heaplab {
+namespace heaplab::blowup {
 namespace {
 
 TEST(live_total, remembers_the_most) {
@@ -38,4 +38,4 @@ TEST(live_total, never_counts_what_it_refuses) {
 }
 
 }  // namespace
-}  // namespace heaplab
+}  // namespace heaplab::blowup

@@ -4,7 +4,7 @@
 
 #include "base/atomic.h"
 
-namespace heaplab {
+namespace heaplab::blowup {
 
 // Bytes alive, of all threads together, and the most there were at a time. relaxed: numbers that publish
 // nothing.
@@ -29,7 +29,7 @@ public:
   std::uint64_t most() const { return static_cast<std::uint64_t>(most_.load(std::memory_order_relaxed)); }
 
 private:
-  heaplab::atomic<std::int64_t> live_{0}, most_{0};
+  atomic<std::int64_t> live_{0}, most_{0};
 };
 
-}  // namespace heaplab
+}  // namespace heaplab::blowup

@@ -38,14 +38,7 @@ public:
 
 // A workload whose threads start together: the clock runs while they are in run(thread).
 class team_workload : public workload, protected probes::team_task {
-protected:
-  // Runs a team of `threads_` through the calls of team_task (probes/thread_team.h).
-  void run_team(measurement& measured) {
-    measured_ = &measured;
-    measured.run_team(static_cast<unsigned>(threads_), *this);
-    measured.verify(!refused_.load(std::memory_order_relaxed), "every thread could be started");
-  }
-
+public:
   // For a thread of the team: calls live() on a new thread and waits for its end. False if the system refuses
   // the thread, which makes the run fail.
   template <class Live>
@@ -61,6 +54,14 @@ protected:
       return false;
     }
     return true;
+  }
+
+protected:
+  // Runs a team of `threads_` through the calls of team_task (probes/thread_team.h).
+  void run_team(measurement& measured) {
+    measured_ = &measured;
+    measured.run_team(static_cast<unsigned>(threads_), *this);
+    measured.verify(!refused_.load(std::memory_order_relaxed), "every thread could be started");
   }
 
   // Calls live() `lives` times, each time on a new thread, one after the other. A single life is the caller's

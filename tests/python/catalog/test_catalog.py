@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -62,6 +63,19 @@ def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Exper
         with contextlib.suppress(subprocess.TimeoutExpired):
             ended = ran(program, *options, timeout=0.1)
             assert ended.returncode == 0 or "of memory, and" in ended.stderr, ended.stderr
+
+
+def test_the_card_of_blowup_tells_of_each_pattern() -> None:
+    help_text = subprocess.run(
+        [native.needed(native.program("blowup"), "blowup"), "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    [listed] = re.findall(r"\(([a-z, ]+); default survivor\)", help_text)
+    patterns = re.split(", | or ", listed)
+    assert len(patterns) >= 7
+    assert re.findall(r"^([a-z]+): ", CATALOG.workloads["blowup"].card.shows, re.MULTILINE) == patterns
 
 
 def test_python_goes_to_malloc() -> None:

@@ -5,40 +5,26 @@
 #include <utility>
 
 #include "base/atomic.h"
-#include "workloads/blowup/live_total.h"
-#include "workloads/harness/harness.h"
+#include "workloads/blowup/pattern.h"
 
-namespace heaplab {
+namespace heaplab::blowup {
 
 // A pool of threads that share objects and become fewer. Each replaces objects at random places, so that most
 // blocks are freed by another thread than allocated them. All threads are there in the first phase, a quarter
 // in the second, and one of 32 in the third; every phase replaces as many objects.
-class shrinking_pool {
+class pool final : public pattern {
 public:
-  shrinking_pool(harness::measurement& measured, live_total& live, std::uint64_t threads,
-                 const harness::size_mix& sizes, std::uint64_t live_bytes, std::uint64_t rounds)
-      : measured_(measured),
-        live_(live),
-        threads_(threads),
-        sizes_(sizes),
-        limit_(static_cast<std::int64_t>(live_bytes)),
-        rounds_(rounds),
-        places_(1, live_bytes / mean_of(sizes, measured.seed())) {}
+  explicit pool(const run_context& context)
+      : context_(context),
+        places_(1, context.asked.live / mean_of(context.asked.sizes, context.measured.seed())) {}
 
-  // The life of one thread of the pool.
-  void live(unsigned thread) {
-    harness::random_stream random(measured_.seed(), thread);
-    measured_.with_heap(thread, [&](auto& heap) {
-      for (const std::uint64_t share : {1, 4, 32}) {
-        const std::uint64_t team = std::max<std::uint64_t>(threads_ / share, 1);
-        if (thread >= team) return;
-        for (std::uint64_t left = rounds_ * places_[0].size() / team; left > 0; --left) replace(heap, random);
-      }
-    });
+  // The threads of the team exist for the whole run; each waits for one of the pool, which ends earlier.
+  void run(unsigned thread) override {
+    const auto life = [&] { live(thread); };
+    context_.team.run_in_thread(life);
   }
 
-  // Called when no thread of the pool is left.
-  void release_all() {
+  void release_rest() override {
     harness::plain_heap heap;
     for (place& slot : places_[0])
       if (slot.object.start != nullptr) release(heap, slot);
@@ -50,21 +36,34 @@ private:
     harness::block object{};
   };
 
+  void live(unsigned thread) {
+    harness::random_stream random(context_.measured.seed(), thread);
+    context_.measured.with_heap(thread, [&](auto& heap) {
+      for (const std::uint64_t share : {1, 4, 32}) {
+        const std::uint64_t team = std::max<std::uint64_t>(context_.asked.threads / share, 1);
+        if (thread >= team) return;
+        for (std::uint64_t left = context_.asked.rounds * places_[0].size() / team; left > 0; --left)
+          replace(heap, random);
+      }
+    });
+  }
+
   template <class Heap>
   void replace(Heap& heap, harness::random_stream& random) {
     place& slot = places_[0][random.below(places_[0].size())];
     // acquire pairs with the release below: the thread sees the object that another has put here.
     if (slot.taken.exchange(true, std::memory_order_acquire)) return;
     if (slot.object.start != nullptr) release(heap, slot);
-    const std::uint64_t bytes = sizes_.logarithmic(random);
-    if (live_.add(static_cast<std::int64_t>(bytes), limit_))
+    const std::uint64_t bytes = context_.asked.sizes.logarithmic(random);
+    const auto limit = static_cast<std::int64_t>(context_.asked.live);
+    if (context_.total.add(static_cast<std::int64_t>(bytes), limit))
       slot.object = harness::allocate_stamped(heap, bytes, stamp_of(slot));
     slot.taken.store(false, std::memory_order_release);
   }
 
   template <class Heap>
   void release(Heap& heap, place& slot) {
-    live_.add(-static_cast<std::int64_t>(slot.object.bytes));
+    context_.total.add(-static_cast<std::int64_t>(slot.object.bytes));
     harness::release_stamped(heap, std::exchange(slot.object, {}), stamp_of(slot));
   }
 
@@ -80,13 +79,11 @@ private:
     return harness::stamp_of(static_cast<std::uint64_t>(&slot - places_[0].data()));
   }
 
-  harness::measurement& measured_;
-  live_total& live_;
-  std::uint64_t threads_;
-  harness::size_mix sizes_;
-  std::int64_t limit_;
-  std::uint64_t rounds_;
+  run_context context_;
   harness::thread_arrays<place> places_;
 };
 
-}  // namespace heaplab
+inline const pattern_entry pool_entry{
+    "pool", "a pool of threads that replace shared objects shrinks", {}, make_pattern<pool>};
+
+}  // namespace heaplab::blowup
