@@ -108,7 +108,7 @@ def measured(one: Ablation, by_arm: ByArm) -> Measured:
 
 
 def command(one: Ablation, which: str) -> tuple[list[str], Mapping[str, str]]:
-    program = str(native.program(one.workload))
+    program = str(native.program(native.OwnProgram(one.workload)))
     words = [program, *one.options.split(), "--no-counters"]
     if which.startswith("--"):
         return [*words, *which.split()], os.environ

@@ -1,5 +1,6 @@
 """The command line of a cell under an arm: the program and its arguments."""
 
+import contextlib
 import os
 import shutil
 from glob import glob
@@ -7,7 +8,8 @@ from pathlib import Path
 
 from heaplab.campaign.plan import Cell
 from heaplab.catalog import native, spec
-from heaplab.errors import UsageError
+from heaplab.catalog.native import OwnProgram
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.records import Arm, Parameter
 
@@ -15,32 +17,43 @@ from heaplab.records import Arm, Parameter
 def program_of(cell: Cell, arm: Arm | None = None) -> Path:
     """The file to execute: the workload's program, or the program of an arm that is a command.
 
-    Raises UsageError if there is none.
+    Raises HeaplabError if there is none.
     """
     if arm and arm.command:
         return interposition.resolve_program(arm.command[0], os.environ)
-    if built := native.program(cell.workload.program):
-        return built
+    return file_of(cell.workload)
+
+
+def file_of(workload: spec.Workload) -> Path:
+    """The file of a program of heaplab's or, as a shell finds it, of a command. Raises HeaplabError."""
+    executable = workload.executable
+    if isinstance(executable, OwnProgram):
+        return native.needed(native.program(executable), executable.name)
+    if workload.fixture is None:
+        return interposition.resolve_program(executable, os.environ)
     try:
-        return interposition.resolve_program(name_of(cell.workload), os.environ)
+        return interposition.resolve_program(matching(executable), os.environ)
     except UsageError as error:
-        fixture = cell.workload.fixture
-        raise UsageError(
-            f"{error}; Debian's package {fixture.package} has it" if fixture else str(error)
-        ) from None
+        raise UsageError(f"{error}; Debian's package {workload.fixture.package} has it") from None
 
 
-def name_of(workload: spec.Workload) -> str:
-    """The command or path of a real program; for a glob the last path that matches, if any."""
-    matching = sorted(glob(workload.program)) if "*" in workload.program else []
-    return matching[-1] if matching else workload.program
+def is_here(workload: spec.Workload) -> bool:
+    with contextlib.suppress(HeaplabError):
+        return bool(file_of(workload))
+    return False
+
+
+def matching(command: spec.Command) -> str:
+    """The last path that matches a glob of the catalog's, if any; else the command itself."""
+    return max(glob(command), default=command) if "*" in command else command
 
 
 def why_absent(workload: spec.Workload) -> str:
     """One line that names the first command that a real program needs and this machine lacks; else ""."""
-    if workload.fixture is None:
+    command = workload.executable
+    if workload.fixture is None or isinstance(command, OwnProgram):
         return ""
-    missing = [name for name in (name_of(workload), *workload.fixture.needs) if shutil.which(name) is None]
+    missing = [name for name in (matching(command), *workload.fixture.needs) if shutil.which(name) is None]
     return f"no {missing[0]}, see Debian's package {workload.fixture.package}" if missing else ""
 
 

@@ -6,11 +6,21 @@ HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder 
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from heaplab.errors import HeaplabError
 
 PACKAGE = Path(__file__).parents[1]
 LIBRARY_PREFIX = "libheaplab_"
+
+
+class OwnProgram(NamedTuple):
+    """One of heaplab's own programs. No word of a user's has this type, so that none is looked up as one."""
+
+    name: str
+
+
+REPLAY = OwnProgram("replay")  # repeats the calls of a trace
 
 
 def root() -> Path:
@@ -36,8 +46,8 @@ def needed(found: Path | None, name: str) -> Path:
     return found
 
 
-def program(name: str) -> Path | None:
-    path = root() / "bin" / name
+def program(own: OwnProgram) -> Path | None:
+    path = root() / "bin" / own.name
     return path if path.is_file() else None
 
 

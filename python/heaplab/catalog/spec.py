@@ -4,11 +4,12 @@
 file is its path below its folder without the suffix (`acdc-ismm13/fig12`).
 """
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NewType, Self
 
 from pydantic import Field, model_validator
 
 from heaplab.catalog.checked import Spec
+from heaplab.catalog.native import REPLAY, OwnProgram
 from heaplab.catalog.server_spec import MAIN_METRIC, Server
 from heaplab.records import Campaign, Parameter
 
@@ -18,6 +19,10 @@ SCALES: tuple[ScaleName, ...] = ("quick", "full")
 Presets = dict[str, dict[str, dict[str, Parameter]]]
 
 # ---------------------------------------------------------------- workloads
+
+Command = NewType(
+    "Command", str
+)  # what a shell finds: a name on PATH, a path, or a glob, whose last match counts
 
 
 class Card(Spec):
@@ -52,8 +57,7 @@ class Workload(Spec):
     id: str
     title: str
     kind: Literal["synthetic", "program"] = "synthetic"
-    # heaplab's own: name of the executable; else a command, a path, or a glob, whose last match counts
-    program: str
+    program: str  # as written; `executable` tells how it is found
     arguments: list[str] = []  # always given
     fixture: Fixture | None = None  # kind "program"; None for a program of the user's
     server: Server | None = None  # if the program serves until it is told to end
@@ -74,6 +78,11 @@ class Workload(Spec):
         return {"main_metric": MAIN_METRIC} | content | {"metrics": metrics}
 
     @property
+    def executable(self) -> OwnProgram | Command:
+        """What the workload executes: a program of heaplab's, or a command found as a shell finds it."""
+        return OwnProgram(self.program) if self.kind == "synthetic" else Command(self.program)
+
+    @property
     def is_users(self) -> bool:
         """Whether the workload is a program of the user's, which no card describes."""
         return self.kind == "program" and self.fixture is None
@@ -81,7 +90,7 @@ class Workload(Spec):
     @property
     def replays(self) -> bool:
         """Whether the workload repeats the calls of a recorded program, which decide how long a run takes."""
-        return self.kind == "synthetic" and self.program == "replay"
+        return self.executable == REPLAY
 
 
 # ---------------------------------------------------------------- aspects

@@ -114,7 +114,7 @@ class Recording:
         return tuple(read(written.read_text())), cost
 
     def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
-        program = native.needed(native.program("replay"), "replay")
+        program = native.needed(native.program(native.REPLAY), "replay")
         written = self.folder / "metrics"
         command: list[str | Path] = [program, "--file", workload, "--json", written, *self.options, *options]
         limits = Limits(time=LONGEST_S, huge_pages=arm.huge_pages)

@@ -55,7 +55,7 @@ def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Exper
     So has one that finds this machine's memory too small for a publication's parameters. A cell that is
     fitted to the machine may be as short as its experiment allows.
     """
-    program = native.program(CATALOG.workloads[experiment.workload].program)
+    program = native.program(CATALOG.workloads[experiment.workload].executable)
     assert program is not None
     cells = experiment.cells(scale)
     chosen = [(cells[0], 1.0), (cells[-1], 1.0), (cells[-1], SHORTEST)]

@@ -153,7 +153,7 @@ def test_the_command_says_what_takes_minutes_every_step_and_what_is_here(
 
 @pytest.mark.slow
 def test_an_allocator_of_the_catalog_can_be_had(tools: Path) -> None:
-    if native.program("acdc") is None:
+    if native.program(native.OwnProgram("acdc")) is None:
         pytest.skip("not built")
     found = getting.get(catalogs.load(), "tbbmalloc-2023")
     assert found.version == "2023.2.0"

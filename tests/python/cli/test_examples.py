@@ -50,7 +50,7 @@ def test_the_example_of_a_program_runs(name: str, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     write_trace(tmp_path / "redis.trace", two_threads())
     subprocess.run([str(native.helper("compile_trace")), "redis.trace", "redis.workload"], check=True)
-    program = str(native.program(name) or native.helper(name))
+    program = str(native.program(native.OwnProgram(name)) or native.helper(name))
     (words,) = re.findall(rf"^ *Example: {name} (.+)$", printed_by(program, "--help"), re.MULTILINE)
     done = ran(program, *shlex.split(words))
     assert (done.returncode, done.stderr) == (0, "")

@@ -60,7 +60,7 @@ def test_pauses_are_replayed_where_they_matter_and_a_run_has_time_for_them(trace
     paced = dict.fromkeys(("replay/latency", "replay/memory"), ("recorded", "all"))
     assert options == {"replay/time": (None, "all")} | paced
     file = Path(str(experiments[0].parameters["file"]))
-    program = str(native.program("replay"))
+    program = str(native.program(native.REPLAY))
     words = [program, "--file", str(file), "--pace", "recorded", "--json", "-"]
     sample = json.loads(printed_by(*words).splitlines()[-1])
     lasted = recorded_trace.seconds_of(file)

@@ -125,7 +125,7 @@ def test_the_executions_of_a_run_begin_together() -> None:
 def test_a_workload_leaves_pauses_out_of_its_clock() -> None:
     """The times that workloads take themselves are those of their own turns."""
 
-    program = native.program("large_cycle")
+    program = native.program(native.OwnProgram("large_cycle"))
     assert program
 
     def sample() -> Steps[dict[str, dict[str, float]]]:

@@ -15,7 +15,7 @@ from laboratory import WARM, Laboratory, refusal, success
 from subprocesses import compiled, executable, ran, until
 
 from heaplab.analysis import Analysis
-from heaplab.campaign.command_line import name_of, why_absent
+from heaplab.campaign.command_line import matching, why_absent
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.server_spec import Server
 from heaplab.catalog.spec import Workload
@@ -402,7 +402,9 @@ def test_idle_times_and_bursts_of_the_catalogs_servers_can_be_changed() -> None:
 def test_a_server_of_the_catalog_always_does_the_same(work: Workload) -> None:
     if why := why_absent(work):
         pytest.skip(why)
-    with job_of([name_of(work), *work.arguments], work.server, Limits(time=work.timeout_s)) as job:
+    with job_of(
+        [matching(work.executable), *work.arguments], work.server, Limits(time=work.timeout_s)
+    ) as job:
         prepared = PreparedServer(work.fixture, job)
         served = prepared.serve(job)
         prepared.close()

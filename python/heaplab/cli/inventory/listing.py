@@ -1,14 +1,13 @@
 """`heaplab list`: one line for each item of a kind in the catalog."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import click
 import rich.markup
 
-from heaplab.catalog import contents as catalogs, locate, native
+from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.console import Column, console, put_table
 from heaplab.errors import HeaplabError
@@ -39,10 +38,12 @@ def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
 
 
 def workload_rows(catalog: Catalog) -> list[dict[str, Any]]:
+    from heaplab.campaign.command_line import is_here  # here because other kinds read no workloads
+
     return [
         {
             "id": work.id,
-            "here": "yes" if native.program(work.program) or shutil.which(work.program) else "-",
+            "here": "yes" if is_here(work) else "-",
             "title": work.title,
             "source": work.card.source,
         }
