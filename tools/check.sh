@@ -52,7 +52,7 @@ esac
 
 if [ "$what" = quick ]; then
   # What explores interleavings or starts a program for each case takes more than half the time.
-  started='coherence|linking|local_workloads|out_of_memory|programs|properties|recorder|stress|surroundings|system_calls'
+  started='coherence|counts|linking|local_workloads|out_of_memory|programs|properties|recorder|stress|surroundings|system_calls'
   build_and_test release "-LE '$started' -E '^(scalloc[.].*interleavings|$others|conformance[.]contract[.].*[-_])'"
   rm -rf build/installed
   cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
