@@ -17,7 +17,7 @@ def load(
     """Results files, or folders that contain them, as one table: a DataFrame of pandas, else of Arrow.
 
     what="cells" yields one row for each metric of each candidate in each cell: median, ratio to the reference
-    with its 95 % interval, verdict. what="runs" yields one row for each metric of each run. `unit` names the
+    with its interval, verdict. what="runs" yields one row for each metric of each run. `unit` names the
     unit of a row; `table.attrs["columns"]` (pandas) or the metadata of the schema's fields (Arrow) describe
     the columns. Each swept parameter is a column "cell.NAME", unless `cells_as_columns` is False; then one
     column "cell" has all of them as JSON.

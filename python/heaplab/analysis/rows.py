@@ -10,7 +10,7 @@ from typing import Any
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS, value_of
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.stats import finite
+from heaplab.stats import LEVEL, finite
 
 Row = dict[str, Any]
 
@@ -30,7 +30,7 @@ CELL_COLUMNS: dict[str, str] = WHERE | {
     "median": "of the runs, in the unit",
     "runs": "that gave a value",
     "ratio": "how many times the reference it is, from the pairs of all blocks",
-    "low": "lower bound of the ratio's 95 % interval",
+    "low": f"lower bound of the ratio's {LEVEL} interval",
     "high": "upper bound",
     "pairs": "blocks that the ratio rests on",
     "verdict": "lower, higher, same or undecided; in a family over all cells of the experiment",

@@ -21,21 +21,22 @@ from heaplab.report.pictures import palette
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units, wording
-from heaplab.stats import GateVerdict
+from heaplab.stats import FAMILY_ERROR_TEXT, LEVEL, GateVerdict
 
 NAMED = 3  # largest number of versions of an allocator on the first page
 READING = (
     "Ratios are to the baseline of the same campaign, below 1 is better; nothing is averaged over campaigns "
-    "or machines. The small print is the 95 % interval. ▼ faster or less memory, ▲ slower or more, = no "
+    f"or machines. The small print is the {LEVEL} interval. ▼ faster or less memory, ▲ slower or more, = no "
     "difference, ? undecided: the rules are those of every report. In pictures a marker stands where a build "
     "is new."
 )
 RULE = (
     "What got worse from one build of an allocator to the next, by the rule of heaplab gate with its limits "
     "of 5 % time and 3 % memory: the whole interval lies above the limit and above the noise floor, and all "
-    "comparisons together are held to 5 % error. Compared is the last campaign of each build on one machine, "
-    "with the same baseline, kernel and C library. What else changed there in between, such as load or "
-    "temperature, is in no interval: before you act on it, make both builds arms of one campaign, "
+    f"comparisons together are held to {FAMILY_ERROR_TEXT} error. Compared is the last campaign of each "
+    "build on one machine, with the same baseline, kernel and C library. What else changed there in between, "
+    "such as load or temperature, is in no interval: before you act on it, make both builds arms of one "
+    "campaign, "
     "heaplab gate OLD NEW."
 )
 

@@ -11,11 +11,11 @@ from heaplab.cluster.merging import Merged
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units, wording
-from heaplab.stats import HostRatios, Judged
+from heaplab.stats import LEVEL, HostRatios, Judged
 
 PREDICTION = (
-    "In small print the 95 % interval of the mean over hosts; within ... the interval in which one more such "
-    "host lies; I² the part of the spread between hosts that is more than noise."
+    f"In small print the {LEVEL} interval of the mean over hosts; within ... the interval in which one more "
+    "such host lies; I² the part of the spread between hosts that is more than noise."
 )
 
 

@@ -14,6 +14,7 @@ from heaplab.stats.gate_rule import (
 from heaplab.stats.interval import (
     CONFIDENCE as CONFIDENCE,
     FEWEST_PAIRS as FEWEST_PAIRS,
+    LEVEL as LEVEL,
     Interval as Interval,
     finite as finite,
 )
@@ -32,6 +33,8 @@ from heaplab.stats.ratios import (
 )
 from heaplab.stats.stopping_rule import precise_enough as precise_enough
 from heaplab.stats.verdict import (
+    FAMILY_ERROR as FAMILY_ERROR,
+    FAMILY_ERROR_TEXT as FAMILY_ERROR_TEXT,
     THRESHOLD as THRESHOLD,
     UNCONTROLLED as UNCONTROLLED,
     Judged as Judged,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heaplab.stats import student
 from heaplab.stats.interval import CONFIDENCE, Interval
-from heaplab.stats.verdict import THRESHOLD, Judged, Verdict, noise_floor
+from heaplab.stats.verdict import FAMILY_ERROR, THRESHOLD, Judged, Verdict, noise_floor
 
 MOST = 1000.0  # times the present number of blocks: more is never worth waiting for
 STEP = 1.02  # between two numbers of blocks that are tried
@@ -26,7 +26,8 @@ def times_the_blocks(judged: Judged, family: int) -> float:
 
     The standard errors behind the intervals of ratio and control shrink with the square root of the blocks.
     The ratio's interval has to be narrow enough for the smallest share of the error that Holm's procedure may
-    leave to one of `family` comparisons. Infinity also for a ratio that has no interval yet.
+    leave to one of `family` comparisons, and for its own level. Infinity also for a ratio that has no
+    interval yet.
     """
     if judged.verdict is not Verdict.UNDECIDED:
         return 1.0
@@ -36,7 +37,7 @@ def times_the_blocks(judged: Judged, family: int) -> float:
     size, edge = abs(log(ratio.estimate)), log1p(THRESHOLD)
     freedom = max(ratio.count - 1, 1)
     error = ratio.half_width / student.quantile(freedom, (1 - CONFIDENCE) / 2)
-    share = (1 - CONFIDENCE) / 2 / max(family, 1)
+    share = min(1 - CONFIDENCE, FAMILY_ERROR / max(family, 1)) / 2
 
     def suffices(steps: int) -> bool:
         factor = STEP**steps

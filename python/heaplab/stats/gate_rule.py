@@ -9,7 +9,7 @@ A ratio of new to old, where lower is better, is
 The noise floor is the largest difference that the interval of old against itself does not exclude. The limit
 is the user's and never moves: where noise exceeds it, the gate has no answer. A gate that fails although no
 ratio is above its limit is a false alarm; Holm's procedure (1979) over all ratios of the gate keeps the
-probability of a false alarm at 5 %. Ratios that the procedure drops could not be told.
+probability of a false alarm at FAMILY_ERROR. Ratios that the procedure drops could not be told.
 """
 
 from collections.abc import Sequence

@@ -1,16 +1,25 @@
-"""An estimate and its 95 % interval, which contains the true value 95 times in a hundred."""
+"""An estimate and its interval, which contains the true value with a probability of CONFIDENCE."""
 
 from dataclasses import dataclass
-from math import inf, isfinite, log
+from math import inf, isfinite, log, log2
 
-CONFIDENCE = 0.95
-# The range of n values covers their median with probability 1 - 2^(1-n): 94 % at five, 88 % at four.
-FEWEST_PAIRS = 5
+CONFIDENCE = 0.95  # the level of every interval
+# The range of n values covers their median with probability 1 - 2^(1-n). The n whose error is nearest to that
+# of the level, as a factor: of 95 % it is five (94 %), since four has 88 % and six 97 %.
+FEWEST_PAIRS = 1 + round(-log2(1 - CONFIDENCE))
+
+
+def in_percent(share: float) -> str:
+    """0.95 -> "95 %"."""
+    return f"{100 * share:g} %"
+
+
+LEVEL = in_percent(CONFIDENCE)  # in texts: "with 95 % intervals"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its 95 % interval. Unknown bounds are 0 and infinity: nothing is excluded."""
+    """An estimate with its interval. Unknown bounds are 0 and infinity: nothing is excluded."""
 
     estimate: float
     low: float = 0.0

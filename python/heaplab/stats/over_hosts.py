@@ -34,7 +34,7 @@ class HostRatios:
     # Its count is that of hosts. Of one host what it shows of itself; not a number where hosts differ in
     # direction.
     mean: Interval
-    predicted: Interval  # in which the ratio of one more such host lies, 95 times in a hundred
+    predicted: Interval  # in which the ratio of one more such host lies, with a probability of CONFIDENCE
     tau: float  # standard deviation of the true logarithms: 0.05 is hosts that differ by 5 %
     heterogeneity: float  # I^2, the part of the spread that is more than noise
     lower: int  # number of hosts on which the ratio was shown to be lower, and higher

@@ -7,7 +7,7 @@
 - Single values: the median with the interval of the sign test, which assumes nothing.
 
 Both tests reach only certain probabilities of error. The bounds are interpolated between the two
-probabilities next to 5 % (Hettmansperger and Sheather 1986).
+probabilities next to that of the level (Hettmansperger and Sheather 1986).
 """
 
 from collections.abc import Iterator, Sequence

@@ -10,8 +10,8 @@ and e = t or the noise floor if that is larger, a ratio is
 - UNDECIDED  otherwise, and always for a ratio without an interval.
 
 So no verdict is finer than what the machine can tell of two things that are equal. In a family of comparisons
-Holm's procedure (1979) keeps the probability of any wrong verdict at 5 %. Every UNDECIDED has a reason, which
-says what is missing for a verdict.
+Holm's procedure (1979) keeps the probability of any wrong verdict at FAMILY_ERROR. Every UNDECIDED has a
+reason, which says what is missing for a verdict.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,11 @@ from itertools import repeat
 from math import inf, isnan, log, nan
 
 from heaplab.stats import student
-from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
+from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval, in_percent
 
 THRESHOLD = 0.03  # smaller differences change nobody's choice of an allocator
+FAMILY_ERROR = 0.05  # probability of any wrong verdict among comparisons that are read together
+FAMILY_ERROR_TEXT = in_percent(FAMILY_ERROR)
 UNCONTROLLED = Interval(nan)  # the control of what has none
 
 
@@ -120,10 +122,10 @@ def judge_family(
 
 
 def holm(probabilities: Sequence[float]) -> list[bool]:
-    """Which verdicts of a family stay, so that the probability of any wrong one is 5 % (Holm 1979)."""
+    """Which verdicts of a family stay: any wrong one has a probability of FAMILY_ERROR (Holm 1979)."""
     kept = [False] * len(probabilities)
     for rank, index in enumerate(sorted(range(len(kept)), key=probabilities.__getitem__)):
-        if probabilities[index] > (1 - CONFIDENCE) / (len(kept) - rank):
+        if probabilities[index] > FAMILY_ERROR / (len(kept) - rank):
             break
         kept[index] = True
     return kept
@@ -136,7 +138,7 @@ def error_probability(
 
     Ranks of few values know no small probabilities. The interval is therefore treated as one of Student's t:
     the distance from the estimate to the edge is measured in halves of the interval. At the edge the result
-    is exactly 5 %, as in `judge`.
+    is exactly the error of the interval, as in `judge`.
     """
     verdict = judge(ratio, control, threshold)
     if verdict is Verdict.UNDECIDED:

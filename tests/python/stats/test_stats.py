@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from heaplab import stats
-from heaplab.stats import Interval, Judged, Verdict, Why, rank_intervals
+from heaplab.stats import Interval, Judged, Verdict, Why, rank_intervals, verdict
 from heaplab.stats.verdict import error_probability
 
 POSITIVE = st.floats(1e-6, 1e6)
@@ -161,6 +161,13 @@ def test_a_family_of_nothing_seldom_shows_anything():
         plain += any(stats.judge(ratio, threshold=0.0) in (Verdict.LOWER, Verdict.HIGHER) for ratio in family)
     assert wrong <= 6
     assert plain >= 18  # what would come out without Holm's procedure
+
+
+def test_a_family_is_held_to_an_error_of_its_own(monkeypatch):
+    assert verdict.holm([0.015, 0.03]) == [True, True]
+    monkeypatch.setattr(verdict, "FAMILY_ERROR", 0.04)  # the level of the intervals stays
+    assert verdict.holm([0.015, 0.03]) == [True, True]
+    assert verdict.holm([0.015, 0.045]) == [True, False]
 
 
 def test_a_clear_difference_survives_a_large_family_even_with_five_blocks():

@@ -21,6 +21,7 @@ from heaplab.cli.options.given_options import GateOptions
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
 from heaplab.report.words import units
+from heaplab.stats import LEVEL
 
 AGAINST_OLD, BEFORE, AFRESH = "to OLD", "before it", "to the one before"
 
@@ -147,7 +148,7 @@ def print_found(found: Found) -> None:
 def ratio_columns(head: str, cells: Sequence[dict[str, Any]]) -> list[Column]:
     return [
         Column(head, [ratio_of(one) for one in cells], right=True),
-        Column("95 %", [bounds_of(one) for one in cells]),
+        Column(LEVEL, [bounds_of(one) for one in cells]),
     ]
 
 

@@ -49,6 +49,6 @@ def _row(axis: Axes, row: int, family: Family) -> None:
 
 
 def _reach(axis: Axes, height: float, ratio: Interval, color: str, width: float) -> None:
-    """The 95 % interval, where there is one."""
+    """The interval, where there is one."""
     if ratio.bounded:
         axis.plot([ratio.low, ratio.high], [height, height], color=color, linewidth=width)

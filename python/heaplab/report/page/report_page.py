@@ -29,7 +29,7 @@ from heaplab.report.words import facts, units, wording
 from heaplab.report.words.advice import answer, ordered
 from heaplab.report.words.causes import causes, sentences
 from heaplab.report.words.next_steps import next_steps, repeating
-from heaplab.stats import THRESHOLD, noise_floor
+from heaplab.stats import FAMILY_ERROR_TEXT, LEVEL, THRESHOLD, noise_floor
 
 DRAWINGS = {"bars": figures.bars, "scatter": figures.scatter, "series": timelines.series}
 TABLES = {"heat": heat_map.heat_maps, "summary": summary.summary}
@@ -64,7 +64,13 @@ def render(analyses: Sequence[Analysis], path: Path) -> str:
     """The text of the page. The names of results files on the page are relative to the folder of `path`."""
     return html_file.rendered(
         "report.html.j2",
-        {"wording": wording, "threshold": wording.threshold(THRESHOLD), "Status": Status},
+        {
+            "wording": wording,
+            "threshold": wording.threshold(THRESHOLD),
+            "level": LEVEL,
+            "family_error": FAMILY_ERROR_TEXT,
+            "Status": Status,
+        },
         parts=[part(analysis, path) for analysis in analyses],
         hosts=beside(analyses),
     )

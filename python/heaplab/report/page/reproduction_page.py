@@ -15,7 +15,7 @@ NOT_RUN = "not run"
 RESULTS = [*ClaimResult, NOT_RUN]
 DIRECTION_ALONE = "of these the direction holds"
 READING = """\
-A sentence *holds* if the whole 95 % interval of its ratio lies where the publication says, *does not hold*
+A sentence *holds* if the whole interval of its ratio lies where the publication says, *does not hold*
 if the whole interval lies elsewhere, and is *undecided* otherwise. Of a sentence that states an amount, its
 direction and its amount have a verdict each, and it holds if both do: the direction holds beyond 1 on the
 stated side, by 3 % or a third of a smaller change, the amount within a third of the stated change. *About

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import BASELINE, CHROME, HUES
 from heaplab.report.words import units
-from heaplab.stats import Interval
+from heaplab.stats import LEVEL, Interval
 
 HERE, PUBLISHED = HUES[0][0], BASELINE[0]
-WITH_INTERVAL = ", with its 95 % interval"
+WITH_INTERVAL = f", with its {LEVEL} interval"
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def axis_title(study: Study, metric: str, step: units.DisplayUnit, panels: int =
 def curve(
     study: Study, plot: spec.Plot, styles: dict[str, Style], stated_points: Sequence[marks.StatedPoint] = ()
 ) -> Drawing:
-    """A metric against a swept parameter: one line for each allocator, with a band for its 95 % interval.
+    """A metric against a swept parameter: one line for each allocator, with a band for its interval.
 
     `stated_points` are points that a publication states in its text.
     """
@@ -95,7 +95,7 @@ def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
 
 
 def bars(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
-    """A metric as bars with 95 % intervals: in groups along a swept parameter, or one bar per allocator."""
+    """A metric as bars with intervals: in groups along a swept parameter, or one bar per allocator."""
     step = units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x] if plot.x else [])
     with mpl.rc_context(canvas.STYLE):

@@ -13,7 +13,10 @@ from heaplab.report.pictures.timelines import MOST_PANELS
 from heaplab.report.words import units
 
 PLACES = [stats.nines(share) for share in PERCENTILES.values()]
-NOTE = "Sampled operations, the clock's own cost subtracted. Medians over the processes with 95 % intervals."
+NOTE = (
+    "Sampled operations, the clock's own cost subtracted. "
+    f"Medians over the processes with {stats.LEVEL} intervals."
+)
 
 
 def latencies(study: Study, styles: dict[str, Style]) -> list[Drawing]:

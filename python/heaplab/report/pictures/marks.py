@@ -50,7 +50,7 @@ def draw_stated_points(
 def banded_line(
     axis: Axes, points: Sequence[tuple[float, Interval]], name: str, style: Style, factor: float = 1
 ) -> None:
-    """Estimates with a band for their 95 % intervals, divided by `factor`. Unknown values are left out."""
+    """Estimates with a band for their intervals, divided by `factor`. Unknown values are left out."""
     known = [(x, y) for x, y in points if isfinite(y.estimate)]
     axis.plot(
         [x for x, _ in known],
@@ -105,7 +105,7 @@ def whisker(median: Interval, factor: float) -> np.ndarray:
 
 
 def cross(axis: Axes, x: Interval, y: Interval, style: Style, size: float = 5) -> None:
-    """A point with the 95 % intervals of both coordinates."""
+    """A point with the intervals of both coordinates."""
     if not (isfinite(x.estimate) and isfinite(y.estimate)):
         return
     axis.errorbar(

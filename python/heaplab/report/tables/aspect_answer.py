@@ -9,7 +9,7 @@ from heaplab.report.tables.table_parts import Table
 from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer, answer
 from heaplab.report.words.next_steps import Step, next_steps
-from heaplab.stats import Verdict, noise_floor
+from heaplab.stats import FAMILY_ERROR_TEXT, LEVEL, Verdict, noise_floor
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
@@ -162,7 +162,8 @@ def legend(summaries: list[AspectSummary]) -> str:
     verdicts = sum(len(summary.judged) for summary in summaries)
     return (
         "▼ faster, or less memory; ▲ slower, or more; = no difference above the threshold; ? undecided. The "
-        f"{verdicts} verdicts are held to 5 % error together, so that each needs more than its own interval."
+        f"{verdicts} verdicts are held to {FAMILY_ERROR_TEXT} error together, so that each needs "
+        "more than its own interval."
     )
 
 
@@ -196,7 +197,7 @@ def table(analysis: Analysis, summaries: list[AspectSummary]) -> Table:
     others = [name for name in analysis.allocators if name != analysis.baseline]
     caption = (
         f"{by_aspect(analysis.baseline, summaries)} Relative to {analysis.baseline} (below 1 is better): "
-        "means with 95 % intervals"
+        f"means with {LEVEL} intervals"
     )
     rows, missing = [], "no figure of some cell"
     for s in summaries:

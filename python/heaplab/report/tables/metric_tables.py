@@ -7,7 +7,7 @@ from heaplab.catalog import spec
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
 from heaplab.report.words import units, wording
-from heaplab.stats import Interval, geometric_mean
+from heaplab.stats import LEVEL, Interval, geometric_mean
 
 THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # names of the counted units
 
@@ -33,7 +33,7 @@ def numbers(study: Study, metric: str) -> Table:
     label = THOUSANDS.get(step.label, step.label)
     title = f"{chosen.title}{f' in {label}' if label else ''}"
     title = title[:1].upper() + title[1:]
-    caption = f"{title}: median of the runs; ratio to {study.baseline} with its 95 % interval"
+    caption = f"{title}: median of the runs; ratio to {study.baseline} with its {LEVEL} interval"
     return Table(caption, study.candidates, rows, ", ".join(study.axes))
 
 

@@ -9,6 +9,7 @@ from heaplab.catalog.server_spec import LAZILY_FREED
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import units, wording
+from heaplab.stats import LEVEL
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def _figure(study: Study, cell: MeasuredCell, candidate: str, name: str) -> Figu
 
 def server_tables(study: Study) -> list[Table]:
     """Tables for the page: medians, ratios with intervals, verdicts."""
-    caption = f"The server under load and after it: medians; ratios to {study.baseline} with 95 % intervals"
+    ratios = f"ratios to {study.baseline} with {LEVEL} intervals"
+    caption = f"The server under load and after it: medians; {ratios}"
     found = [server_rows(study, cell) for cell in study.cells]
     tables = [[(title, list(map(_entry, figures))) for title, figures in rows] for rows in found if rows]
     return [Table(caption, study.candidates, rows, "figure") for rows in tables]

@@ -10,7 +10,7 @@ from heaplab.report.tables.heat_map import bounds_of
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
 from heaplab.report.words import strategies, units
-from heaplab.stats import Interval
+from heaplab.stats import LEVEL, Interval
 
 # The name of the row over all cells; a parameter may have the value "all".
 TOTAL = "all cells"
@@ -32,7 +32,7 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
         what += f" relative to {study.baseline}, divided by the same at {against}"
     else:
         what += f" in % of {study.baseline}"
-    caption = f"{what}: geometric means with 95 % intervals"
+    caption = f"{what}: geometric means with {LEVEL} intervals"
     named = study.axis == strategies.PARAMETER
     return [
         Table(

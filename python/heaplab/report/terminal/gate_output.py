@@ -17,12 +17,12 @@ from heaplab.analysis import INSTRUCTIONS, MEMORY, GateCell, outcome_of
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
 from heaplab.report.words import markdown, units
-from heaplab.stats import GateVerdict
+from heaplab.stats import LEVEL, GateVerdict
 
 ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
 TONES = {GateVerdict.WORSE: "red", GateVerdict.COULD_NOT_TELL: "yellow", GateVerdict.NOT_WORSE: "green"}
 NANOSECONDS = 1e9
-HEADS = ("cell", "metric", "new to old", "95 %", "old to old", "may be", "verdict")
+HEADS = ("cell", "metric", "new to old", LEVEL, "old to old", "may be", "verdict")
 
 
 def headline(cells: Sequence[GateCell]) -> str:
@@ -67,8 +67,8 @@ def as_markdown(cells: Sequence[GateCell], command: str) -> str:
     """A table for a comment on a pull request."""
     table = markdown.table(HEADS, [fields(one) for one in ordered_cells(cells)])
     note = (
-        "Ratios with 95 % intervals, paired by block, of counts under callgrind with the range of all runs. "
-        "Where OLD differs from itself by more than the limit, this machine could not tell."
+        f"Ratios with {LEVEL} intervals, paired by block, of counts under callgrind with the range of all "
+        "runs. Where OLD differs from itself by more than the limit, this machine could not tell."
     )
     return "\n".join([f"**heaplab gate: {headline(cells)}**", "", table, note, "", f"`{command}`", ""])
 

@@ -37,7 +37,7 @@ from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer, answer, ordered
 from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
-from heaplab.stats import Interval
+from heaplab.stats import LEVEL, Interval
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
 RESULTS = {
@@ -95,7 +95,7 @@ def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) ->
         about = f"{summary.about.question} ({rests_on(summary)})"
         put(console, escape(about), label=summary.about.id, indent=ASPECT)
     put(console, escape(found.where))
-    means = f"Geometric means, times {analysis.baseline}'s, with 95 % intervals."
+    means = f"Geometric means, times {analysis.baseline}'s, with {LEVEL} intervals."
     put(console, escape(f"{means} {legend(found.summaries)}"))
 
 
@@ -183,7 +183,7 @@ def _ratios(head: str, baseline: str, judged: list[Judged]) -> Column:
     bounds = ["", *(units.bounds(j.ratio) if j.ratio.bounded else "" for j in judged)]
     wide = max(map(len, numbers))
     texts = [f"{number:>{wide}} {bound}" for number, bound in zip(numbers, bounds, strict=True)]
-    return Column(f"{head}{', 95 %' if any(bounds) else ''}", texts)
+    return Column(f"{head}{f', {LEVEL}' if any(bounds) else ''}", texts)
 
 
 def _number(ratio: Interval) -> str:
