@@ -13,6 +13,7 @@
 #include "base/cache_line.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
+#include "base/narrow.h"
 #include "concurrent/checked_deque.h"
 #include "concurrent/owned_counter.h"
 #include "concurrent/relaxed_compare.h"
@@ -218,40 +219,43 @@ struct alignas(4 * cache_line_bytes) span {
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
       if (listed == fresh + kind.most_cached || (!is_cached(block) && !was_handed_out(block))) return false;
     // Hot holes may count as used until the owner takes the remote list with which they were freed.
-    const auto known = static_cast<std::int32_t>(listed + blocks_in_holes(holes, kind, color));
+    const auto known = narrow<std::int32_t>(listed + blocks_in_holes(holes, kind, color));
     const auto hot =
-        static_cast<std::int32_t>(blocks_in_holes(hot_holes.load(std::memory_order_relaxed), kind, color));
-    const std::int32_t missing = static_cast<std::int32_t>(fresh) - known - used();
+        narrow<std::int32_t>(blocks_in_holes(hot_holes.load(std::memory_order_relaxed), kind, color));
+    const std::int32_t missing = narrow<std::int32_t>(fresh) - known - used();
     return missing >= 0 && missing <= hot;
   }
 
   // Whether a block in the local list belongs to another span (cached_blocks.h).
   bool is_cached(const void* block) const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
-    return kind.most_cached > 0 && (block < base || block >= base + kind.real_span_bytes);
+    return kind.most_cached > 0 && !spans_over(block);
   }
 
-  // Whether a block of the span may begin there.
+  // Whether a block of the span may begin there. Any address.
   bool spans_over(const void* address) const {
-    return offset_of(address) <
-               Traits::classes::table[class_index.load(std::memory_order_relaxed)].real_span_bytes &&
-           address >= base;
+    return distance_to(address) <
+           Traits::classes::table[class_index.load(std::memory_order_relaxed)].real_span_bytes;
   }
 
   // Whether a block of the span begins there and was handed out in this tenure.
   bool was_handed_out(const void* block) const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
-    const std::uint32_t offset = offset_of(block) - color;
-    return offset % kind.block_bytes == 0 && offset < fresh * kind.block_bytes;
+    const std::size_t offset = distance_to(block) - color;
+    return offset % kind.block_bytes == 0 && offset < std::size_t{fresh} * kind.block_bytes;
   }
 
   char* block_at(std::uint32_t number, const size_class& kind) const {
     return base + color + std::size_t{number} * kind.block_bytes;
   }
 
-  std::uint32_t offset_of(const void* block) const {
-    return static_cast<std::uint32_t>(static_cast<const char*>(block) - base);
+  // From the beginning of the span to any address; to one before it, more than any span has.
+  std::size_t distance_to(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const char*>(address) - base);
   }
+
+  // Precondition: the address lies in the span.
+  std::uint32_t offset_of(const void* block) const { return narrow<std::uint32_t>(distance_to(block)); }
 };
 
 }  // namespace heaplab::scalloc

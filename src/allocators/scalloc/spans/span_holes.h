@@ -106,8 +106,7 @@ private:
   }
 
   bool is_block(const void* address) const {
-    const auto offset =
-        static_cast<std::size_t>(static_cast<const char*>(address) - span_.base - span_.color);
+    const std::size_t offset = span_.distance_to(address) - span_.color;
     return offset < std::size_t{kind_.blocks} * kind_.block_bytes && offset % kind_.block_bytes == 0;
   }
 
