@@ -20,6 +20,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/narrow.h"
 #include "base/process_barrier.h"
 #include "base/rseq_area.h"
 #include "concurrent/core_sequences.h"
@@ -89,7 +90,7 @@ public:
     for (unsigned kind = 0; kind < kinds; ++kind) {
       stack_bounds& bounds = bounds_in(words, kind);
       bounds.top = bounds.bottom = static_cast<std::uint16_t>(next);
-      bounds.limit = static_cast<std::uint16_t>(next + Plan::first(kind));
+      bounds.limit = narrow<std::uint16_t>(next + Plan::first(kind));
       next += Plan::most(kind);
       bounds.end = static_cast<std::uint16_t>(next);
     }

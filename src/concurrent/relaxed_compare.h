@@ -5,6 +5,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/narrow.h"
 
 namespace heaplab::concurrent {
 
@@ -22,7 +23,7 @@ HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
   }
   if constexpr (std::is_same_v<Atomic, atomic<std::uint8_t>>) {
     bool result;
-    asm volatile("cmpb %2, %1" : "=@ccne"(result) : "m"(place), "qi"(static_cast<std::uint8_t>(value)));
+    asm volatile("cmpb %2, %1" : "=@ccne"(result) : "m"(place), "qi"(narrow<std::uint8_t>(value)));
     return result;
   }
 #endif

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/narrow.h"
+
 namespace heaplab::concurrent {
 
 // An index of at most 27 bits, or none, and a tag of 36 bits in one 64-bit word. The tag keeps a
@@ -19,7 +21,7 @@ public:
   constexpr std::uint64_t word() const { return word_; }
   constexpr bool is_none() const { return (word_ & mask) == 0; }
   // Precondition: not none.
-  constexpr std::uint32_t index() const { return static_cast<std::uint32_t>((word_ & mask) - 1); }
+  constexpr std::uint32_t index() const { return narrow<std::uint32_t>((word_ & mask) - 1); }
   constexpr std::uint64_t tag() const { return word_ >> shift; }
 
   // Precondition: index < index_limit.

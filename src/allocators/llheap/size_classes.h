@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/narrow.h"
 
 namespace heaplab::llheap {
 
@@ -42,7 +43,7 @@ inline constexpr auto bucket_table = [] {
   for (std::size_t unit = 0; unit < table.size(); ++unit) {
     const std::size_t bytes = unit == 0 ? 1 : unit * 16;
     table[unit] =
-        static_cast<std::uint8_t>(bytes <= largest_linear ? (bytes + 15) / 16 - 1 : bucket_by_bits(bytes));
+        narrow<std::uint8_t>(bytes <= largest_linear ? (bytes + 15) / 16 - 1 : bucket_by_bits(bytes));
   }
   return table;
 }();

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/narrow.h"
 
 namespace heaplab::shim {
 
@@ -23,7 +24,7 @@ inline int set_limit(pid_t process, unsigned resource, const void* wanted, void*
     const rlim_t bytes = static_cast<const rlimit*>(wanted)->rlim_cur;
     if (bytes != RLIM_INFINITY) bound_heap::expect_address_space_limit(bytes);
   }
-  return static_cast<int>(syscall(SYS_prlimit64, process, resource, wanted, before));
+  return heaplab::narrow<int>(syscall(SYS_prlimit64, process, resource, wanted, before));
 }
 
 }  // namespace heaplab::shim

@@ -9,6 +9,7 @@
 #include "allocators/scalloc/large/large.h"
 #include "base/compiler.h"
 #include "base/heap_concept.h"
+#include "base/narrow.h"
 #include "base/text_line.h"
 
 namespace heaplab::scalloc {
@@ -23,8 +24,8 @@ HEAPLAB_SLOW_PATH heap_statistics statistics_of(frontend<Traits>& front, large_b
     const size_class& kind = Traits::classes::table[span.class_index.load(std::memory_order_relaxed)];
     result.committed += span.resident_bytes();
     if (!word.allows(span_event::push)) return;
-    const auto out = span.used() - static_cast<std::int32_t>(word.remote_count());
-    const auto live = std::min(static_cast<std::uint32_t>(std::max(out, 0)), kind.blocks);
+    const auto out = span.used() - narrow<std::int32_t>(word.remote_count());
+    const auto live = std::min(narrow<std::uint32_t>(std::max(out, 0)), kind.blocks);
     result.live += std::size_t{live} * kind.block_bytes;
     result.free_blocks += kind.blocks - live;
   });

@@ -32,6 +32,7 @@
 #include "base/bits.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/relaxed_compare.h"
@@ -159,9 +160,7 @@ public:
   }
 
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
-  std::uint32_t number_of(const span_type& span) const {
-    return static_cast<std::uint32_t>(&span - records_);
-  }
+  std::uint32_t number_of(const span_type& span) const { return narrow<std::uint32_t>(&span - records_); }
 
   // A span in state expected. `column`: of the thread's buffer. Null: no address space or no memory.
   span_type* carve(bool fine, unsigned column) {
@@ -244,7 +243,7 @@ private:
   span_type* carve_fine(unsigned column) {
     if (const auto number = dropped_.take()) return renewed(*number);
     if (const auto number = runs_.take(column)) return &records_[*number];
-    const auto first = static_cast<std::uint32_t>(fine_.carved_bytes() >> fine_shift);
+    const auto first = narrow<std::uint32_t>(fine_.carved_bytes() >> fine_shift);
     if (carve_fine_spans(runs_.length_from(first)))
       runs_.add_behind(first, column);
     else if (!carve_fine_spans(1)) {

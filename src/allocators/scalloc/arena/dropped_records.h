@@ -8,6 +8,7 @@
 
 #include "allocators/scalloc/spans/span.h"
 #include "base/bits.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -28,7 +29,7 @@ public:
       is_power_of_two(sizeof(span_type)) && sizeof(span_type) <= os_pages::smallest_page_bytes;
 
   static std::uint32_t spans_in_page() {
-    return static_cast<std::uint32_t>(os_pages::page_bytes() / sizeof(span_type));
+    return narrow<std::uint32_t>(os_pages::page_bytes() / sizeof(span_type));
   }
 
   // Called once, before every other function: the arena has room for so many fine spans.
@@ -82,7 +83,7 @@ private:
     std::uint64_t& word = words[lowest_];
     const std::size_t page = lowest_ * word_bits + static_cast<unsigned>(std::countr_zero(word));
     word &= word - 1;
-    next_ = static_cast<std::uint32_t>(page) * spans_in_page();
+    next_ = narrow<std::uint32_t>(page) * spans_in_page();
     return true;
   }
 

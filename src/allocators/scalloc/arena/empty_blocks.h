@@ -7,6 +7,7 @@
 #include "allocators/scalloc/arena/arena.h"
 #include "allocators/scalloc/hardened/live_map.h"
 #include "allocators/scalloc/policy/size_classes.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
@@ -25,7 +26,7 @@ public:
       // relaxed: a number publishes nothing. What was freed last is handed out again last.
       const std::size_t number = next_.fetch_add(1, std::memory_order_relaxed);
       const std::size_t place = number / granules % guards * guarded_span_period;
-      span<Traits>& guard = spans.span_number(static_cast<std::uint32_t>(place));
+      span<Traits>& guard = spans.span_number(narrow<std::uint32_t>(place));
       const std::size_t granule = number % granules;
       if (guard.secrets.is_of_guard() && guard.live.try_begin(granule))
         return guard.base + granule * class_step;

@@ -6,6 +6,7 @@
 
 #include "allocators/scalloc/arena/arena.h"
 #include "base/bits.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -23,7 +24,7 @@ class record_sweep {
 
 public:
   explicit record_sweep(arena<Traits>& spans)
-      : spans_(spans), count_(static_cast<std::uint32_t>(spans.fine_bytes() / spans.span_bytes(true))) {
+      : spans_(spans), count_(narrow<std::uint32_t>(spans.fine_bytes() / spans.span_bytes(true))) {
     if (count_ > 0)
       held_ = static_cast<std::uint64_t*>(platform::allocate(map_bytes(), os_pages::page_bytes()));
   }

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/frontend/frontend.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
@@ -45,9 +46,9 @@ void frontend<Traits>::cache_more(lab_type& local, unsigned class_index) {
 // Called when a free span follows the hot one.
 template <class Traits>
 void frontend<Traits>::cache_fewer(lab_type& local, unsigned class_index) {
-  const int limit = local.cache_limit[class_index] - static_cast<int>(Traits::settings.cache_step);
+  const int limit = local.cache_limit[class_index] - narrow<int>(Traits::settings.cache_step);
   local.cache_limit[class_index] =
-      static_cast<std::uint8_t>(std::max<int>(limit, classes::table[class_index].fewest_cached));
+      narrow<std::uint8_t>(std::max<int>(limit, classes::table[class_index].fewest_cached));
 }
 
 template <class Traits>
@@ -85,8 +86,9 @@ void frontend<Traits>::return_cached_blocks(lab_type& local, span_type& hot) {
       after_free(local, home);
   }
   if (!counts_are_exact_) hot.holes = 0;
-  const std::int32_t used = counts_are_exact_ ? hot.used() + static_cast<std::int32_t>(cached)
-                                              : static_cast<std::int32_t>(hot.fresh - listed);
+  const std::int32_t used = counts_are_exact_
+                                ? hot.used() + narrow<std::int32_t>(cached)
+                                : narrow<std::int32_t>(hot.fresh) - narrow<std::int32_t>(listed);
   hot.set_used(used, life_type::hot_floor(local, hot.class_index.load(std::memory_order_relaxed)));
   HEAPLAB_ASSERT_EXPENSIVE(is_counted(hot));
 }

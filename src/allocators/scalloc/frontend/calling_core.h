@@ -32,6 +32,7 @@
 #include "base/cache_line.h"
 #include "base/compiler.h"
 #include "base/errno_keeper.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 #include "concurrent/core_stacks.h"
 #include "concurrent/futex_lock.h"
@@ -59,7 +60,7 @@ class calling_core {
     static constexpr std::uint32_t most(unsigned class_index) {
       const std::size_t bytes = classes::table[class_index].block_bytes;
       if (bytes > classes::lookup_limit) return 0;
-      return static_cast<std::uint32_t>(std::min<std::size_t>(most_blocks, most_bytes / bytes));
+      return narrow<std::uint32_t>(std::min<std::size_t>(most_blocks, most_bytes / bytes));
     }
     static constexpr std::uint32_t first(unsigned class_index) {
       return std::min(first_blocks, most(class_index));

@@ -59,6 +59,7 @@
 #include "allocators/scalloc/spans/span.h"
 #include "base/assertion.h"
 #include "base/compiler.h"
+#include "base/narrow.h"
 #include "concurrent/relaxed_compare.h"
 
 namespace heaplab::scalloc {
@@ -217,7 +218,7 @@ private:
   // and countdown > fresh says fresh - used < limit. One comparison of two numbers in the line that the free
   // writes anyway.
   HEAPLAB_FAST_PATH static bool has_room(const span_type& hot) {
-    return hot.countdown.read_own() > static_cast<std::int32_t>(hot.fresh);
+    return hot.countdown.read_own() > narrow<std::int32_t>(hot.fresh);
   }
 
   // The free block is cached, or a block of the hot span itself is back.
@@ -231,7 +232,7 @@ private:
   static bool push(const lab_type& local, span_type& span, const freed_chain& chain) {
     span.secrets.link(chain.oldest(), span.local_list);
     atomic_ref<void*>(span.local_list).store(chain.newest(), std::memory_order_release);
-    const std::int32_t left = span.countdown.read_own() - static_cast<std::int32_t>(chain.count());
+    const std::int32_t left = span.countdown.read_own() - narrow<std::int32_t>(chain.count());
     span.countdown.set(left);
     return left <= 0 || !span.is_quietly_owned_by(local);
   }

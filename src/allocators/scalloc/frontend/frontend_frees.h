@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "allocators/scalloc/frontend/frontend.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
@@ -95,7 +96,7 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& span, Freed
   const span_word before = push_remote(span, freed);
   if (before.state() == span_state::hot) {
     const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
-    const auto count = static_cast<std::int32_t>(before.remote_count() + freed.count());
+    const auto count = narrow<std::int32_t>(before.remote_count() + freed.count());
     if (count == life_.limits_of(class_index).refill_count) life_.count_event(local, span);
     return;
   }
@@ -114,7 +115,7 @@ void frontend<Traits>::settle_remote(span_type& span, span_word before, std::uin
   // is correct in any state of the span.
   if (before.remote_count() == 0) span.ask_for_attention();
   // Saves the call in the common case that no event is due.
-  const std::int32_t live = span.used() - static_cast<std::int32_t>(before.remote_count() + count);
+  const std::int32_t live = span.used() - narrow<std::int32_t>(before.remote_count() + count);
   const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   const std::uint32_t column = local != nullptr ? local->column : 0;
   if (live <= life_.event_floor(before.state(), class_index) && life_.apply_due_event(span, column) &&

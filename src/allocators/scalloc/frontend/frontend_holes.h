@@ -8,6 +8,7 @@
 
 #include "allocators/scalloc/frontend/frontend.h"
 #include "allocators/scalloc/spans/block_pages.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
@@ -59,7 +60,7 @@ template <class Traits>
 bool frontend<Traits>::fill_hole(span_type& hot) {
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
   while (hot.holes != 0) {
-    const auto page = static_cast<std::uint32_t>(std::countr_zero(hot.holes));
+    const auto page = narrow<std::uint32_t>(std::countr_zero(hot.holes));
     const block_range in = blocks_beginning_in(page, kind, hot.color);
     hot.holes &= hot.holes - 1;
     // A fork may copy this thread at any instruction. This order loses blocks in the child, and hands none

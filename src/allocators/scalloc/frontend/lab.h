@@ -12,6 +12,7 @@
 #include "allocators/scalloc/spans/remote_batch.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/cache_line.h"
+#include "base/narrow.h"
 #include "concurrent/checked_deque.h"
 #include "concurrent/elided_lock.h"
 #include "concurrent/futex_lock.h"
@@ -91,7 +92,7 @@ struct alignas(hot_alignment<Traits>) lab {
   // The class of a place in any buffer. Precondition: core_caches.
   HEAPLAB_FAST_PATH static unsigned class_at(span_type* const* place) {
     constexpr std::size_t mask = hot_alignment<Traits> - 1;
-    return static_cast<unsigned>((reinterpret_cast<std::uintptr_t>(place) & mask) / sizeof(*place));
+    return narrow<unsigned>((reinterpret_cast<std::uintptr_t>(place) & mask) / sizeof(*place));
   }
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "allocators/scalloc/frontend/lab.h"
+#include "base/narrow.h"
 #include "concurrent/futex_lock.h"
 
 namespace heaplab::scalloc {
@@ -91,7 +92,7 @@ public:
 
   template <class Make>
   lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type* known, Make&& make) {
-    const auto column = static_cast<std::uint32_t>(thread % columns);
+    const auto column = narrow<std::uint32_t>(thread % columns);
     for (lab_type* lab = known; lab != nullptr; lab = lab->next_known)
       if (lab->column == column) return lab;
     lab_type* const lab = make();

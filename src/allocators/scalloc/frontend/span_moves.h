@@ -6,16 +6,15 @@
 #include <utility>
 
 #include "allocators/scalloc/frontend/span_life.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
 template <class Traits>
 bool span_life<Traits>::open(const tuning& chosen, unsigned columns) {
   for (unsigned index = 0; index < classes::count; ++index) {
-    const auto blocks = static_cast<std::int32_t>(classes::table[index].blocks);
-    const auto part = [blocks](unsigned percent) {
-      return blocks * static_cast<std::int32_t>(percent) / 100;
-    };
+    const auto blocks = narrow<std::int32_t>(classes::table[index].blocks);
+    const auto part = [blocks](unsigned percent) { return blocks * narrow<std::int32_t>(percent) / 100; };
     const unsigned refill_percent = std::min(Traits::settings.refill_percent, chosen.reuse_percent);
     limits_[index] = {.reuse_live = blocks - part(chosen.reuse_percent) - 1,
                       .refill_count = part(refill_percent) + 1,
@@ -32,7 +31,7 @@ void span_life<Traits>::make_floating(lab_type& local, span_type& hot) {
   // All blocks of a dry span are out, so that its count is known and is set anew. In a child of fork the old
   // count may miss a block that was taken and not yet counted; the span would stay reusable, and dry, for
   // ever.
-  const auto blocks = static_cast<std::int32_t>(classes::table[class_index].blocks);
+  const auto blocks = narrow<std::int32_t>(classes::table[class_index].blocks);
   const bool is_dry = hot.local_list == nullptr && hot.fresh == classes::table[class_index].blocks &&
                       hot.holes == 0 && hot.hot_holes.load(std::memory_order_relaxed) == 0;
   hot.set_used(is_dry ? blocks : hot.used(), event_floor(span_state::floating, class_index));
@@ -59,7 +58,7 @@ std::optional<span_event> span_life<Traits>::move_if_due(span_type& span) {
     const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
     // The counts are read after the word: if the compare-and-swap finds the word unchanged, the counts are of
     // its tenure.
-    const std::int32_t live = span.used() - static_cast<std::int32_t>(seen.remote_count());
+    const std::int32_t live = span.used() - narrow<std::int32_t>(seen.remote_count());
     const std::optional<span_event> event = due_event(seen.state(), live, limits_[class_index]);
     if (!event) return event;
     if (live < 0 && span.load_word(std::memory_order_seq_cst) == seen)
@@ -201,9 +200,8 @@ unsigned span_life<Traits>::hand_over(list_type& from, list_type& to, unsigned m
 template <class Traits>
 bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
   const span_type& hot = *local.hot[class_index];
-  const auto list =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(hot.local_list) >> step_shift);
-  const std::uint32_t seen = list ^ static_cast<std::uint32_t>(hot.countdown.read_own());
+  const auto list = low_bits<std::uint32_t>(reinterpret_cast<std::uintptr_t>(hot.local_list) >> step_shift);
+  const std::uint32_t seen = list ^ low_bits<std::uint32_t>(hot.countdown.read_own());
   return std::exchange(local.last_seen[class_index], seen) == seen;
 }
 
@@ -265,7 +263,7 @@ bool span_life<Traits>::is_in_page_map(const span_type& span) const {
 template <class Traits>
 bool span_life<Traits>::has_no_due_event(const span_type& span) const {
   const span_word word = span.load_word(std::memory_order_seq_cst);
-  const std::int32_t live = span.used() - static_cast<std::int32_t>(word.remote_count());
+  const std::int32_t live = span.used() - narrow<std::int32_t>(word.remote_count());
   const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   return due_event(word.state(), live, limits_[class_index]) == std::nullopt;
 }

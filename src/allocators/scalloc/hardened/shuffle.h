@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/narrow.h"
+
 namespace heaplab::scalloc {
 
 // 16 random bits at a time, of words that follow from one word of the source by splitmix64 (Steele, Lea,
@@ -20,7 +22,7 @@ public:
       left_ = 4;
     }
     --left_;
-    const auto part = static_cast<std::uint16_t>(word_);
+    const auto part = low_bits<std::uint16_t>(word_);
     word_ >>= 16;
     return (std::uint32_t{part} * bound) >> 16;
   }

@@ -15,6 +15,7 @@
 #include "allocators/scalloc/frontend/frontend.h"
 #include "allocators/scalloc/spans/freed_blocks.h"
 #include "allocators/scalloc/spans/span_holes.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/solo_sections.h"
@@ -125,7 +126,7 @@ private:
   // What tells whether the span has changed: an even number.
   static std::uint32_t mark_of(span_word word, std::int32_t used) {
     const std::uint64_t both = (word.bits() ^ static_cast<std::uint32_t>(used)) * 0x9E37'79B9'7F4A'7C15;
-    return static_cast<std::uint32_t>(both >> 32) & ~1U;
+    return narrow<std::uint32_t>(both >> 32) & ~1U;
   }
 
   bool find_ranges(span_type& span) {

@@ -4,6 +4,7 @@
 
 #include "allocators/scalloc/policy/config.h"
 #include "base/atomic.h"
+#include "base/narrow.h"
 #include "concurrent/helper_post.h"
 
 namespace heaplab::scalloc {
@@ -87,7 +88,7 @@ private:
 
   static void* argument_of(std::uint32_t number) { return reinterpret_cast<void*>(std::uintptr_t{number}); }
   static std::uint32_t number_of(void* argument) {
-    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(argument));
+    return narrow<std::uint32_t>(reinterpret_cast<std::uintptr_t>(argument));
   }
 
   // A helper that has offered its post goes on until the one before it has left.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/narrow.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -200,7 +201,7 @@ struct config {
   // have so many bytes. More make compare-and-swaps rarer, and pin more blocks for each thread and size
   // class.
   std::uint32_t remote_batch_blocks = 16;
-  std::uint32_t remote_batch_bytes = static_cast<std::uint32_t>(4 * kib);
+  std::uint32_t remote_batch_bytes = narrow<std::uint32_t>(4 * kib);
   // The arena begins at a random multiple of arena_alignment() within so much address space, unless the
   // address space is limited.
   std::size_t arena_scatter_bytes = 64 * gib;

@@ -23,6 +23,7 @@
 #include <string_view>
 
 #include "allocators/scalloc/policy/tuning.h"
+#include "base/narrow.h"
 #include "base/process_environment.h"
 #include "base/text_line.h"
 
@@ -57,7 +58,7 @@ constexpr std::optional<std::size_t> parse_size(std::string_view text) {
 constexpr bool set_reuse_percent(tuning& to, std::string_view text) {
   const auto value = parse_number(text);
   if (!value || !text.empty() || *value > 100) return false;
-  to.reuse_percent = static_cast<unsigned>(*value);
+  to.reuse_percent = narrow<unsigned>(*value);
   return true;
 }
 

@@ -16,6 +16,7 @@
 
 #include "allocators/scalloc/policy/config.h"
 #include "base/bits.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -61,11 +62,10 @@ public:
 
   // Precondition: bytes <= span_block_limit. 0 bytes count as 1.
   static constexpr unsigned index_of_computed(std::size_t bytes) {
-    if (bytes <= linear_limit)
-      return static_cast<unsigned>((bytes + class_step - 1) / class_step - (bytes != 0));
+    if (bytes <= linear_limit) return narrow<unsigned>((bytes + class_step - 1) / class_step - (bytes != 0));
     const std::size_t below = bytes - 1;
     const unsigned exponent = log2_floor(below);
-    const auto step = static_cast<unsigned>(below >> (exponent - step_bits)) - Config.classes_per_doubling;
+    const auto step = narrow<unsigned>(below >> (exponent - step_bits)) - Config.classes_per_doubling;
     return linear_count + (exponent - log2_floor(linear_limit)) * Config.classes_per_doubling + step;
   }
 
@@ -100,7 +100,7 @@ public:
   static std::uint32_t color_of(std::uint32_t span_number, const size_class& kind) {
     const std::uint32_t fraction = span_number * 0x9E37'79B9U;
     const std::uint64_t color = (std::uint64_t{fraction} * kind.colors) >> 32;
-    return static_cast<std::uint32_t>(color * color_step);
+    return narrow<std::uint32_t>(color * color_step);
   }
 
   static constexpr std::array<size_class, count> make_table() {
@@ -108,17 +108,17 @@ public:
     for (unsigned index = 0; index < count; ++index) {
       size_class& kind = result[index];
       const std::size_t bytes = block_bytes_of(index);
-      kind.block_bytes = static_cast<std::uint32_t>(bytes);
+      kind.block_bytes = narrow<std::uint32_t>(bytes);
       kind.fine = bytes <= Config.fine_block_limit;
       kind.blocks = Config.blocks_in_span(Config, bytes);
       const std::size_t used = kind.blocks * bytes, room = room_for_colors(kind);
-      kind.colors = static_cast<std::uint16_t>(room / color_step + 1);
-      kind.real_span_bytes = static_cast<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
+      kind.colors = narrow<std::uint16_t>(room / color_step + 1);
+      kind.real_span_bytes = narrow<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
       const std::size_t fitting = cached_bytes / bytes;
       const std::size_t most = std::min<std::size_t>(fitting, Config.most_cached);
       const std::size_t large = std::min<std::size_t>(large_cached_bytes / bytes, Config.large_cached);
-      kind.most_cached = static_cast<std::uint8_t>(std::max(most, large));
-      kind.fewest_cached = static_cast<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
+      kind.most_cached = narrow<std::uint8_t>(std::max(most, large));
+      kind.fewest_cached = narrow<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
       kind.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);

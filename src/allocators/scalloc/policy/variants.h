@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "allocators/scalloc/policy/config.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -16,18 +17,18 @@ namespace heaplab::scalloc {
 // are 32 KiB, those of the others hold 64 to 1 blocks. A span of the original also holds its
 // header of 128 bytes; here headers lie elsewhere, and a span holds a few more blocks.
 constexpr unsigned paper_blocks(const config&, std::size_t block_bytes) {
-  if (block_bytes <= 256) return static_cast<unsigned>(32 * kib / block_bytes);
+  if (block_bytes <= 256) return narrow<unsigned>(32 * kib / block_bytes);
   if (block_bytes <= 2 * kib) return 64;
   if (block_bytes <= 8 * kib) return 32;
   if (block_bytes <= 64 * kib) return 16;
-  return static_cast<unsigned>(mib / block_bytes);
+  return narrow<unsigned>(mib / block_bytes);
 }
 
 // Fine spans are filled; coarse ones hold up to 1 MiB in at most 32 blocks.
 constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
-  if (block_bytes <= self.fine_block_limit) return static_cast<unsigned>(self.fine_span_bytes / block_bytes);
+  if (block_bytes <= self.fine_block_limit) return narrow<unsigned>(self.fine_span_bytes / block_bytes);
   const std::size_t most = mib / block_bytes;
-  return static_cast<unsigned>(most < 32 ? most : 32);
+  return narrow<unsigned>(most < 32 ? most : 32);
 }
 
 constexpr config standard() {
@@ -99,7 +100,7 @@ constexpr config hardened() {
   result.span_block_limit = 256 * kib;
   // More bytes are shuffled together. More blocks would make a refill, which also looks for writes into
   // blocks in quarantine, rarer and longer.
-  result.fresh_batch_bytes = static_cast<std::uint32_t>(16 * kib);
+  result.fresh_batch_bytes = narrow<std::uint32_t>(16 * kib);
   result.fresh_batch_blocks = 64;
   return result;
 }

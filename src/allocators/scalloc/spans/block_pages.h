@@ -8,6 +8,7 @@
 
 #include "allocators/scalloc/policy/size_classes.h"
 #include "base/bits.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 
 namespace heaplab::scalloc {
@@ -18,15 +19,15 @@ struct block_range {
 };
 
 inline std::uint32_t pages_of(const size_class& kind) {
-  return static_cast<std::uint32_t>(align_up(kind.real_span_bytes, os_pages::page_bytes()) /
-                                    os_pages::page_bytes());
+  return narrow<std::uint32_t>(align_up(kind.real_span_bytes, os_pages::page_bytes()) /
+                               os_pages::page_bytes());
 }
 
 // The blocks that begin before byte `offset`.
 inline std::uint32_t blocks_before(std::size_t offset, const size_class& kind, std::uint32_t color) {
   const std::size_t bytes = offset - std::min<std::size_t>(offset, color);
   const std::size_t count = (bytes + kind.block_bytes - 1) / kind.block_bytes;
-  return static_cast<std::uint32_t>(std::min<std::size_t>(count, kind.blocks));
+  return narrow<std::uint32_t>(std::min<std::size_t>(count, kind.blocks));
 }
 
 // The blocks whose first byte is in the page.
@@ -40,7 +41,7 @@ inline block_range blocks_touching(std::uint32_t page, const size_class& kind, s
   const std::size_t begin = page * os_pages::page_bytes();
   const std::size_t bytes = begin - std::min<std::size_t>(begin, color);
   const std::uint32_t end = blocks_before(begin + os_pages::page_bytes(), kind, color);
-  return {std::min(static_cast<std::uint32_t>(bytes / kind.block_bytes), end), end};
+  return {std::min(narrow<std::uint32_t>(bytes / kind.block_bytes), end), end};
 }
 
 // `holes` as in the record of a span: bit p stands for page p.

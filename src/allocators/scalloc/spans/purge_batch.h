@@ -8,6 +8,7 @@
 #include "allocators/scalloc/policy/config.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/bits.h"
+#include "base/narrow.h"
 #include "base/platform.h"
 
 namespace heaplab::scalloc {
@@ -22,7 +23,7 @@ void purge_from(span<Traits>& span, std::uint32_t kept) {
   const std::size_t begin = align_up(kept, os_pages::page_bytes());
   const std::size_t end = align_up(span.resident_bytes(), os_pages::page_bytes());
   if (begin < end && Traits::platform::purge(span.base + begin, end - begin))
-    span.set_resident_bytes(static_cast<std::uint32_t>(begin));
+    span.set_resident_bytes(narrow<std::uint32_t>(begin));
 }
 
 // Collects free spans and purges them with few system calls. Purging makes the kernel interrupt every CPU on

@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "base/assertion.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
@@ -133,7 +134,7 @@ public:
 private:
   static constexpr std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
   constexpr std::uint32_t field(unsigned at, unsigned bits) const {
-    return static_cast<std::uint32_t>((bits_ >> at) & mask(bits));
+    return narrow<std::uint32_t>((bits_ >> at) & mask(bits));
   }
 
   template <span_event Event>
