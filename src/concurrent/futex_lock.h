@@ -39,8 +39,9 @@ public:
   void forget_holder() { held_.store(free, std::memory_order_relaxed); }
 
 protected:
-  // For a thread beside which no other can take the lock or wait for it. relaxed: no other thread reads the
-  // word. The fences are for a signal handler that forks.
+  // For a thread beside which no other can take the lock or wait for it. relaxed: another thread reads the
+  // word only in a visit, before which solo_sections publish what was done under the lock. The fences are for
+  // a signal handler that forks.
   void hold_alone() {
     held_.store(alone, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);

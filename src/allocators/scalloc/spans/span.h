@@ -180,12 +180,13 @@ struct alignas(4 * cache_line_bytes) span {
 
   span_word load_word(std::memory_order order) const { return span_word{word.load(order)}; }
 
-  // On failure `seen` becomes the present word. While the program has one thread, nobody else moves the span:
-  // the background purge thread touches only free spans, and takes them from the pool first.
+  // On failure `seen` becomes the present word. While the program has one thread, that thread alone moves the
+  // words of spans in use: the background purge thread takes free spans from the pool first, and of others
+  // reads the word (hole_sweep.h). release publishes to a sweep what it reads of the span after that.
   bool try_move(span_word& seen, span_word next, std::memory_order success) {
     std::uint64_t expected = seen.bits();
     if (sync::is_alone() && word.load(std::memory_order_relaxed) == expected) {
-      word.store(next.bits(), std::memory_order_relaxed);
+      word.store(next.bits(), std::memory_order_release);
       return true;
     }
     if (word.compare_exchange_strong(expected, next.bits(), success, std::memory_order_acquire)) return true;
