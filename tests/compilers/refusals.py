@@ -14,8 +14,10 @@ HEAD = """#include <heaplab/local/local.h>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 struct order { std::string name; };
 heaplab::local::monotonic_resource source;
+using typed = heaplab::local::allocator<std::pmr::string, heaplab::local::monotonic_resource>;
 """
 STRING = r"std::(__cxx11::)?basic_string<char"
 # Types that may not be abandoned in a resource, and the part of each that the message has to name.
@@ -26,6 +28,7 @@ REFUSED = {
     "std::pmr::map<int, std::string>": STRING,
     "std::pmr::vector<std::pair<int, std::shared_ptr<int>>>": "std::shared_ptr<int>",
     "std::pmr::vector<std::optional<std::pmr::string>>": STRING,
+    "std::pmr::vector<std::vector<std::pmr::string, typed>>": STRING,
     "std::pmr::set<int, std::function<bool(int, int)>>": r"std::function<bool ?\(int, int\)>",
 }
 

@@ -28,6 +28,12 @@ template <class T>
 using in_pools = allocator<T, pools>;
 template <class T>
 using scoped = std::scoped_allocator_adaptor<in_pools<T>>;
+template <class T>
+using in_resource = allocator<T, pools_resource>;
+template <class T>
+using scoped_in_resource = std::scoped_allocator_adaptor<in_resource<T>>;
+template <class T>
+using scoped_in_abstract = std::scoped_allocator_adaptor<std::pmr::polymorphic_allocator<T>>;
 using text = std::basic_string<char, std::char_traits<char>, in_pools<char>>;
 using file = std::shared_ptr<int>;
 
@@ -59,6 +65,17 @@ static_assert(winkable<std::pmr::string, std::pmr::monotonic_buffer_resource>);
 static_assert(!winkable<std::pmr::string, pools>);
 static_assert(!winks_out<std::vector<std::pmr::string, in_pools<std::pmr::string>>, pools>);
 static_assert(!winks_out<std::vector<std::pmr::string, in_pools<std::pmr::string>>, pools_resource>);
+static_assert(!winkable<std::vector<std::pmr::string, in_resource<std::pmr::string>>, pools_resource>);
+static_assert(
+    !winks_out<std::vector<std::pmr::string, scoped_in_resource<std::pmr::string>>, pools_resource>);
+static_assert(!winks_out<std::pmr::vector<std::vector<std::pmr::string, in_resource<std::pmr::string>>>,
+                         pools_resource>);
+static_assert(!winks_out<std::vector<int, allocator<int, std::pmr::memory_resource>>, pools_resource>);
+static_assert(winks_out<std::vector<int, in_resource<int>>, pools_resource>);
+static_assert(winks_out<std::vector<std::vector<int, in_resource<int>>,
+                                    in_resource<std::vector<int, in_resource<int>>>>,
+                        pools_resource>);
+static_assert(winks_out<std::vector<std::pmr::string, scoped_in_abstract<std::pmr::string>>, pools_resource>);
 static_assert(!winks_out<std::pmr::vector<std::optional<std::pmr::string>>, pools_resource>);
 static_assert(!winks_out<std::pmr::vector<std::array<std::pmr::string, 2>>, pools_resource>);
 static_assert(!winks_out<std::pmr::vector<std::string>, pools_resource>);

@@ -36,6 +36,11 @@ template <class Value, class Source>
 struct source_behind<allocator<Value, Source>> {
   using type = Source;
 };
+// The object gets this one from whoever makes it, with any resource: make_winked passes std::pmr's own.
+template <class Value>
+struct source_behind<allocator<Value, std::pmr::memory_resource>> {
+  using type = void;
+};
 template <class Value>
 struct source_behind<std::pmr::polymorphic_allocator<Value>> {
   using type = std::pmr::memory_resource;
@@ -51,6 +56,14 @@ inline constexpr bool allocates_managed = managed_source<Behind>;
 template <class Allocator, class Source>
 inline constexpr bool allocates_managed<Allocator, Source, std::pmr::memory_resource> =
     std::derived_from<Source, std::pmr::memory_resource>;
+
+// The source in which the parts of a container are made, where the container's allocator is bound to the type
+// `Behind`. An allocator that is bound to a memory resource by its type is none that a type of std::pmr
+// takes: such a part gets its memory from the default resource.
+template <class Behind>
+using source_of_parts = std::conditional_t<std::derived_from<Behind, std::pmr::memory_resource> &&
+                                               !std::same_as<Behind, std::pmr::memory_resource>,
+                                           void, Behind>;
 
 // Holds the type that must be destroyed when made in `Source`; void where every type may stay undestroyed.
 template <class T, class Source = void>
@@ -86,7 +99,7 @@ struct first_refused<Source, First, Rest...>
 template <class Container, class Source, class Allocator, class... Parts>
 struct refused_in_container
     : std::conditional_t<allocates_managed<Allocator, Source>,
-                         first_refused<typename source_behind<Allocator>::type, Parts...>,
+                         first_refused<source_of_parts<typename source_behind<Allocator>::type>, Parts...>,
                          refusal<Container, Source>> {};
 
 template <class T, class Source>
