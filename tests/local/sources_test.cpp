@@ -123,10 +123,12 @@ TYPED_TEST(sources_bounded_test, huge_requests_throw_and_harm_nothing) {
   std::memset(before, 1, 100);
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   for (const std::size_t bytes : {most, most - 15, most - 63, most - 4095, most / 2 + 1, most / 2}) {
-    for (const std::size_t alignment : {1, 16, 64, 4096}) {
-      EXPECT_THROW((void)source.allocate(bytes, alignment), std::bad_alloc) << bytes;
+    for (const std::size_t alignment :
+         {std::size_t{1}, std::size_t{16}, std::size_t{64}, std::size_t{4096}, most / 4 + 1, most / 2 + 1}) {
+      EXPECT_THROW((void)source.allocate(bytes, alignment), std::bad_alloc) << bytes << " at " << alignment;
     }
   }
+  EXPECT_THROW((void)source.allocate(1, most / 2 + 1), std::bad_alloc);
   auto* after = static_cast<char*>(source.allocate(100, 1));
   std::memset(after, 2, 100);
   EXPECT_EQ(before[99], 1);

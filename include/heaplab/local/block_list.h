@@ -37,12 +37,12 @@ public:
   block_list(const block_list&) = delete;
   block_list& operator=(const block_list&) = delete;
 
-  // Returns a new block of at least `bytes`. O(1). Throws what the source throws, or std::bad_alloc above
-  // maximum_size; a call that throws changes nothing.
+  // Returns a new block of at least `bytes`. O(1). Throws what the source throws, or std::bad_alloc where
+  // size and alignment together exceed maximum_size; a call that throws changes nothing.
   template <source Source>
   void* allocate(Source& source, std::size_t bytes, std::size_t alignment) {
     const std::size_t slack = std::max(alignment, maximum_alignment) - maximum_alignment;
-    if (bytes > maximum_size || slack > maximum_size) fail<std::bad_alloc>();
+    if (bytes > maximum_size || slack > maximum_size - bytes) fail<std::bad_alloc>();
     const std::size_t offset = align_up(bytes, alignof(link));
     const std::size_t total = slack + offset + sizeof(link);
     auto* start = static_cast<std::byte*>(source.allocate(total, maximum_alignment));
