@@ -6,7 +6,7 @@
 //   arm      the thread's area names this sequence
 //   cpu      the number of the CPU; from here to the end of the sequence the thread runs on it, and no other
 //            thread runs there, or the kernel goes to the abort handler
-//   stacks   of this CPU; null where there are none, or where they are stopped
+//   stacks   of this CPU; null where there are none
 //   check    pop: as many wait; push: as many have room
 //   blocks   pop: read from the stack; push: written above the top, where nobody looks yet
 //   commit   one store: the new top

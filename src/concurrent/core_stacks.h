@@ -4,6 +4,8 @@
 // are.
 //
 // Where there are no restartable sequences every pop and push is refused, and the caller needs another way.
+// So it is in every thread while a child of vfork uses the stacks: the kernel takes the area of a child with
+// the memory of its parent away, so that it neither tells the child its CPU nor aborts its sequences.
 //
 // The stacks of a CPU lie in one piece of memory, whole at every instruction of every thread:
 //
@@ -27,10 +29,29 @@
 
 namespace heaplab::concurrent {
 
+// What the stacks take from the system. Others stand in tests.
+struct core_system {
+  template <class T>
+  using atomic = heaplab::atomic<T>;
+
+  // From the thread pointer to the area of any thread; 0: there are no sequences.
+  static std::ptrdiff_t area() { return has_sequences ? rseq_area::distance() : 0; }
+  static bool barrier() { return restart_barrier(); }
+
+  HEAPLAB_FAST_PATH static sequence_end pop(const sequence_place& in, void*& block) {
+    return pop_sequence(in, block);
+  }
+  HEAPLAB_FAST_PATH static sequence_end push(const sequence_place& in, void* block) {
+    return push_sequence(in, block);
+  }
+};
+
 // Plan::kinds is the number of kinds, Plan::most(kind) the most blocks of a kind that wait on a CPU, and
-// Plan::first(kind) so many at first. Barrier: another stands in a test.
-template <class Plan, bool (*Barrier)() = restart_barrier>
+// Plan::first(kind) so many at first.
+template <class Plan, class System = core_system>
 class core_stacks {
+  template <class T>
+  using atomic = typename System::template atomic<T>;
   using word = void*;
   static constexpr unsigned kinds = Plan::kinds;
 
@@ -39,19 +60,29 @@ public:
 
   static constexpr std::size_t bytes_of_cpu() { return words_of_cpu() * sizeof(word); }
 
-  // Called once, before every other function; until then pops and pushes are refused.
-  void open() {
-    if constexpr (has_sequences) area_ = rseq_area::distance();
+  // Called before every other function. Until then pops and pushes are refused.
+  void open() { count_children(0); }
+
+  // Called with 1 before a child of vfork is made, and with -1 when the child has ended or has become another
+  // program. Meanwhile pops and pushes are refused. A sequence of another thread that has begun before goes
+  // on undisturbed: the child begins none.
+  void count_children(int more) {
+    std::ptrdiff_t seen = area_.load(std::memory_order_relaxed);
+    // relaxed: the child finds what its parent's thread has stored.
+    while (!area_.compare_exchange_weak(seen, with_children(is_shut(seen) ? (seen >> 1) + more : more),
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
   }
 
-  bool are_possible() const { return area_ != 0; }
+  bool are_possible() const { return !is_shut(area_.load(std::memory_order_relaxed)); }
 
   // The CPU on which the calling thread runs, if it runs there still; `cpus` where that is not known.
   unsigned cpu() const {
-    if (!are_possible()) return cpus;
-    const char* const area = static_cast<const char*>(__builtin_thread_pointer()) + area_;
+    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    if (is_shut(area)) return cpus;
+    const char* const place = static_cast<const char*>(__builtin_thread_pointer()) + area;
     // The kernel writes the number while the thread does not run.
-    const auto* const number = reinterpret_cast<const volatile std::uint32_t*>(area + rseq_area::cpu_id_at);
+    const auto* const number = reinterpret_cast<const volatile std::uint32_t*>(place + rseq_area::cpu_id_at);
     const std::uint32_t cpu = *number;
     return std::min(cpu, cpus);
   }
@@ -59,23 +90,27 @@ public:
   // --- by any thread of the program, on its present CPU ---
 
   HEAPLAB_FAST_PATH sequence_end try_pop(unsigned kind, void*& block) {
-    if (area_ == 0) [[unlikely]]
+    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    if (is_shut(area)) [[unlikely]]
       return sequence_end::refused;
-    return pop_sequence(place_of(kind), block);
+    return System::pop(place_of(area, kind), block);
   }
 
   HEAPLAB_FAST_PATH sequence_end try_push(unsigned kind, void* block) {
-    if (area_ == 0) [[unlikely]]
+    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    if (is_shut(area)) [[unlikely]]
       return sequence_end::refused;
-    return push_sequence(place_of(kind), block);
+    return System::push(place_of(area, kind), block);
   }
 
   // The same with several blocks, `count` > 0. Pops the newest first, and pushes the first one first.
   sequence_end try_pop(unsigned kind, void** blocks, unsigned count) {
-    return area_ == 0 ? sequence_end::refused : pop_many_sequence(place_of(kind), blocks, count);
+    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    return is_shut(area) ? sequence_end::refused : pop_many_sequence(place_of(area, kind), blocks, count);
   }
   sequence_end try_push(unsigned kind, void* const* blocks, unsigned count) {
-    return area_ == 0 ? sequence_end::refused : push_many_sequence(place_of(kind), blocks, count);
+    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    return is_shut(area) ? sequence_end::refused : push_many_sequence(place_of(area, kind), blocks, count);
   }
 
   // --- by any thread ---
@@ -103,7 +138,9 @@ public:
     while (seen <= cpu &&
            !end_.compare_exchange_weak(seen, cpu + 1, std::memory_order_release, std::memory_order_relaxed)) {
     }
-    active_[cpu].store(words, std::memory_order_release);
+    // Fails where stop() has come between: resume() then opens the stacks. release: as above.
+    none = nullptr;
+    active_[cpu].compare_exchange_strong(none, words, std::memory_order_release, std::memory_order_relaxed);
     return true;
   }
 
@@ -155,22 +192,20 @@ public:
 
   // Stops the stacks of the CPUs that `chosen` names: until resume() their pops and pushes are refused, and
   // those under way have been aborted or committed, so that this thread alone may take_all from there. False:
-  // the system refuses (before Linux 5.10), and nothing is stopped.
+  // nothing is stopped, because nothing is to be, or the system refuses (before Linux 5.10).
   //
-  // A sequence reads active_ after its beginning. Either it reads null, or it has begun before the barrier,
-  // which then aborts it.
+  // A sequence reads active_ after its beginning. Either it finds no_stacks_, or it has begun before the
+  // barrier, which then aborts it.
   template <class Chosen>
   bool stop(Chosen&& chosen) {
-    bool any = false;
-    for (unsigned cpu = 0; cpu < end(); ++cpu)
-      if (stacks_of(cpu) != nullptr && chosen(cpu)) {
-        is_stopped_[cpu] = any = true;
-        // seq_cst: before the barrier.
-        active_[cpu].store(nullptr, std::memory_order_seq_cst);
-      }
-    if (any && Barrier()) return true;
+    if (mark_stopped(chosen) && System::barrier()) return true;
     resume();
     return false;
+  }
+
+  // The same for the one thread of a program, without a barrier: no sequence is under way.
+  bool stop_alone() {
+    return mark_stopped([](unsigned) { return true; });
   }
 
   bool is_stopped(unsigned cpu) const { return is_stopped_[cpu]; }
@@ -202,8 +237,10 @@ public:
     }
   }
 
-  // The thread that stopped stacks, or gave a CPU some, may have vanished.
-  void after_fork_in_child() {
+  // The thread that stopped stacks, or gave a CPU some, may have vanished. `of_child`: it was a child of
+  // vfork that forked. The kernel knows no area of its child either.
+  void after_fork_in_child(bool of_child) {
+    area_.store(with_children(of_child ? 1 : 0), std::memory_order_relaxed);
     for (unsigned cpu = 0; cpu < cpus; ++cpu) {
       word* const words = stacks_of(cpu);
       if (is_stopped_[cpu]) is_stopped_[cpu] = false;
@@ -224,8 +261,27 @@ private:
   static_assert(words_of_cpu() <= UINT16_MAX);
   static_assert(sizeof(atomic<word*>) == sizeof(word*));
 
-  HEAPLAB_FAST_PATH sequence_place place_of(unsigned kind) const {
-    return {area_, reinterpret_cast<void* const*>(active_), kind * sizeof(stack_bounds)};
+  HEAPLAB_FAST_PATH static bool is_shut(std::ptrdiff_t area) { return (area & 1) != 0; }
+  // What area_ is beside so many children of vfork.
+  static std::ptrdiff_t with_children(std::ptrdiff_t children) {
+    const std::ptrdiff_t area = System::area();
+    return children == 0 && area != 0 ? area : 2 * children + 1;
+  }
+
+  HEAPLAB_FAST_PATH sequence_place place_of(std::ptrdiff_t area, unsigned kind) const {
+    return {area, reinterpret_cast<void* const*>(active_), kind * sizeof(stack_bounds)};
+  }
+
+  template <class Chosen>
+  bool mark_stopped(Chosen&& chosen) {
+    bool any = false;
+    for (unsigned cpu = 0; cpu < end(); ++cpu)
+      if (stacks_of(cpu) != nullptr && chosen(cpu)) {
+        is_stopped_[cpu] = any = true;
+        // seq_cst: before the barrier.
+        active_[cpu].store(reinterpret_cast<word*>(no_stacks_), std::memory_order_seq_cst);
+      }
+    return any;
   }
 
   static stack_bounds& bounds_in(word* words, unsigned kind) {
@@ -244,13 +300,17 @@ private:
     atomic_ref(bounds.limit).store(static_cast<std::uint16_t>(limit), std::memory_order_relaxed);
   }
 
-  // 0 until open() and where there are no sequences.
-  std::ptrdiff_t area_ = 0;
-  // What the sequences use: made_, null while it is stopped.
+  // The distance of the area of any thread, a multiple of 16; odd where pops and pushes are refused: twice
+  // the number of children of vfork, and 1.
+  atomic<std::ptrdiff_t> area_{1};
+  // What the sequences use. Null until add() opens the stacks, which it does unless they are stopped;
+  // no_stacks_ while they are stopped; else the same as made_.
   atomic<word*> active_[cpus];
   // Null until the CPU has stacks, which then stay.
   atomic<word*> made_[cpus];
   atomic<unsigned> end_{0};
+  // Empty and full for ever, so that sequences are refused.
+  stack_bounds no_stacks_[kinds] = {};
   // Used by the thread that stops.
   bool is_stopped_[cpus] = {};
 };

@@ -27,14 +27,14 @@ struct small_plan {
   static constexpr std::uint32_t first(unsigned kind) { return kind == 2 ? 0 : 3; }
 };
 
-bool refuse() {
-  return false;
-}
+struct system_without_barriers : core_system {
+  static bool barrier() { return false; }
+};
 
-template <bool (*Barrier)() = restart_barrier>
+template <class System = core_system>
 class stacks_of_every_cpu {
 public:
-  using type = core_stacks<small_plan, Barrier>;
+  using type = core_stacks<small_plan, System>;
 
   stacks_of_every_cpu() : stacks_(std::make_unique<type>()) {
     stacks_->open();
@@ -129,7 +129,7 @@ TEST(core_stacks, of_another_cpu_can_be_emptied) {
 TEST(core_stacks, stay_in_use_where_the_system_refuses_a_barrier) {
   if (!are_possible()) GTEST_SKIP();
   go_to_cpu(0);
-  stacks_of_every_cpu<refuse> stacks;
+  stacks_of_every_cpu<system_without_barriers> stacks;
   EXPECT_FALSE(stacks->stop([](unsigned) { return true; }));
   char block;
   EXPECT_EQ(push(*stacks, 0, &block), sequence_end::committed);
@@ -150,11 +150,63 @@ TEST(core_stacks, stopped_by_a_thread_that_a_fork_leaves_behind_go_on_in_the_chi
   ASSERT_TRUE(stacks->stop([](unsigned) { return true; }));
   const pid_t child = fork();
   if (child == 0) {
-    stacks->after_fork_in_child();
+    stacks->after_fork_in_child(false);
     char block;
     _exit(push(*stacks, 0, &block) == sequence_end::committed && pop(*stacks, 0) == &block ? 0 : 1);
   }
   EXPECT_EQ(check::status_of(child), 0);
+}
+
+TEST(core_stacks, of_another_cpu_can_be_emptied_by_the_one_thread_of_a_program) {
+  if (!are_possible()) GTEST_SKIP();
+  stacks_of_every_cpu<system_without_barriers> stacks;
+  char block;
+  go_to_cpu(0);
+  const unsigned there = stacks->cpu();
+  push(*stacks, 0, &block);
+  go_to_cpu(1);
+  ASSERT_TRUE(stacks->stop_alone());
+  void* taken = nullptr;
+  stacks->take_all(there, [&](unsigned, void* one) { taken = one; });
+  EXPECT_EQ(taken, &block);
+  EXPECT_EQ(push(*stacks, 0, &block), sequence_end::refused);
+  stacks->resume();
+  EXPECT_EQ(push(*stacks, 0, &block), sequence_end::committed);
+}
+
+TEST(core_stacks, refuse_while_children_of_vfork_live) {
+  if (!are_possible()) GTEST_SKIP();
+  stacks_of_every_cpu stacks;
+  char block;
+  stacks->count_children(1);
+  stacks->count_children(1);
+  EXPECT_EQ(push(*stacks, 0, &block), sequence_end::refused);
+  EXPECT_EQ(stacks->cpu(), sequence_cpus);
+  stacks->count_children(-1);
+  EXPECT_FALSE(stacks->are_possible());
+  stacks->open();
+  EXPECT_FALSE(stacks->are_possible()) << "the heap opens while a child lives";
+  stacks->count_children(-1);
+  EXPECT_EQ(push(*stacks, 0, &block), sequence_end::committed);
+  EXPECT_EQ(pop(*stacks, 0), &block);
+}
+
+// The child of a fork has no child of vfork, unless it is the child of one: then its area is unknown to the
+// kernel for good.
+TEST(core_stacks, are_open_to_the_child_of_a_fork_beside_a_child_of_vfork_alone) {
+  if (!are_possible()) GTEST_SKIP();
+  stacks_of_every_cpu stacks;
+  stacks->count_children(1);
+  for (const bool of_child : {false, true}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      stacks->after_fork_in_child(of_child);
+      const bool before = stacks->are_possible();
+      stacks->count_children(1), stacks->count_children(-1);
+      _exit(before == !of_child && stacks->are_possible() == before ? 0 : 1);
+    }
+    EXPECT_EQ(check::status_of(child), 0);
+  }
 }
 
 // A thread on one CPU pops and pushes; another, on another CPU, empties the first one's stacks again and

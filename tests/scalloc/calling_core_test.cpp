@@ -29,8 +29,8 @@ const bool has_caches = concurrent::has_sequences && rseq_area::distance() != 0;
 class calling_core : public ::testing::Test {
 protected:
   void SetUp() override {
-    go_to_cpu(0);
-    tested::trim(0);
+    for (unsigned cpu = static_cast<unsigned>(CPU_COUNT(&heaplab::testing::allowed_cpus())); cpu-- > 0;)
+      go_to_cpu(cpu), tested::trim(0);
   }
 };
 
@@ -75,6 +75,19 @@ TEST_F(calling_core, gives_back_on_trim_what_other_cpus_have_cached) {
   EXPECT_EQ(now.live, 0U);
   EXPECT_EQ(now.free_blocks, 0U);
   EXPECT_EQ(now.committed, 0U);
+}
+
+// A filter may kill a process that asks for the barrier, which the background purge thread has not asked for.
+TEST_F(calling_core, leaves_other_cpus_their_caches_in_a_program_that_has_had_threads) {
+  if (!has_caches || CPU_COUNT(&heaplab::testing::allowed_cpus()) < 2)
+    GTEST_SKIP() << "no two CPUs that have restartable sequences";
+  std::thread([] {}).join();
+  for (unsigned cpu = 0; cpu < 2; ++cpu) go_to_cpu(cpu), free_all(allocate(100, 500));
+  tested::trim(0);
+  EXPECT_GT(tested::statistics().free_blocks, 0U);
+  go_to_cpu(0);
+  tested::trim(0);
+  EXPECT_EQ(tested::statistics().free_blocks, 0U);
 }
 
 // A thread may end on a CPU that it has not come from: what it had belongs to CPUs.
@@ -141,7 +154,6 @@ TEST_F(calling_core, gives_no_block_to_two_threads_that_migrate) {
   EXPECT_EQ(faults.load(), 0U);
   tested::trim(0);
   EXPECT_EQ(tested::statistics().live, 0U);
-  EXPECT_EQ(tested::statistics().free_blocks, 0U);
 }
 
 // The child of a fork would not know what its parent freed: its buffers are new.

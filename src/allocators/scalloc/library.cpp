@@ -14,6 +14,9 @@ using bound_heap = with_probes<scalloc::scalloc_heap<scalloc::library_config>>;
 
 #ifdef HEAPLAB_BIND_C
 #include "allocators/scalloc/limits_api.h"
+#ifdef HEAPLAB_SCALLOC_DEFINES_VFORK
+#include "allocators/scalloc/vfork_api.h"
+#endif
 
 [[gnu::destructor]] static void end_process() {
   heaplab::shim::bound_heap::end_process();

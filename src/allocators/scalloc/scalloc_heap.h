@@ -183,6 +183,18 @@ public:
     if (is_in_use()) shrink_arena_to_fit(bytes);
   }
 
+  // Around vfork (vfork_api.h).
+  static void before_vfork() noexcept
+    requires(policy::caches_by_core)
+  {
+    thread::before_vfork();
+  }
+  static void after_vfork() noexcept
+    requires(policy::caches_by_core)
+  {
+    thread::after_vfork();
+  }
+
   static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
 
   // The functions that library_traits offers to the parts of the heap.
@@ -217,14 +229,19 @@ private:
       if (bytes == 0)
         if (void* const block = empty_.allocate(front_.spans())) return block;
     if (bytes > Config.span_request_limit()) return allocate_large(bytes, heap_alignment, Wanted);
+    bool is_aborted = false;
+    if constexpr (policy::caches_by_core)
+      if (is_looked_up(bytes))
+        if (void* const block = thread::allocate_again(classes::looked_up(bytes), is_aborted))
+          return Wanted == contents::zeros ? std::memset(block, 0, bytes) : block;
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
     if (local == &front_.orphanage()) {
       const concurrent::lock_holder hold(local->use_lock);
-      return allocate_in<Wanted>(*local, bytes);
+      return allocate_in<Wanted>(*local, bytes, is_aborted);
     }
     const typename policy::use in_use(local);
-    return allocate_in<Wanted>(*local, bytes);
+    return allocate_in<Wanted>(*local, bytes, is_aborted);
   }
 
   static lab_type* own_lab() {
@@ -241,7 +258,7 @@ private:
   }
 
   template <contents Wanted>
-  static void* allocate_in(lab_type& local, std::size_t bytes) {
+  static void* allocate_in(lab_type& local, std::size_t bytes, bool leaves_cache) {
     const unsigned class_index = classes::index_of(bytes + Config.canary_bytes);
     bool is_zero = false;
     void* block = front_.try_allocate(local, class_index);
@@ -252,7 +269,8 @@ private:
       const std::size_t usable = classes::table[class_index].block_bytes;
       return allocate_large(usable, usable & -usable, Wanted);
     }
-    if constexpr (policy::caches_by_core) thread::refill(local, class_index);
+    if constexpr (policy::caches_by_core)
+      if (!leaves_cache) thread::refill(local, class_index);
     if (Wanted == contents::zeros && !is_zero) std::memset(block, 0, bytes);
     return block;
   }

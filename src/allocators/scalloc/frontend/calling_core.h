@@ -14,8 +14,9 @@
 // Where there are no restartable sequences (core_stacks.h), threads are numbered, and those whose numbers are
 // equal modulo the number of CPUs share a buffer, as in the paper's CLAB; every call takes its lock.
 //
-// A child of vfork runs without restartable sequences on the area of its parent. That is safe while its
-// parent, which waits, is the only thread of the program.
+// So it is while a child of vfork lives (before_vfork): the kernel does not know the child's area. A child
+// that is made otherwise and shares the memory and the thread-local variables of its parent (clone with
+// CLONE_VM, without CLONE_SETTLS, or vfork as a bare system call) must not allocate while other threads do.
 #pragma once
 
 #include <sched.h>
@@ -36,6 +37,7 @@
 #include "base/os_pages.h"
 #include "concurrent/core_stacks.h"
 #include "concurrent/futex_lock.h"
+#include "concurrent/sync.h"
 
 namespace heaplab::scalloc {
 
@@ -96,6 +98,18 @@ public:
 
   // --- everything else ---
 
+  // Called where the fast path had no block. Null: the buffer must be asked. `is_aborted`: the sequence was
+  // aborted each time, as under a debugger that stops the thread after every instruction, so that blocks on
+  // the way into the cache would not get there.
+  static void* allocate_again(unsigned class_index, bool& is_aborted) {
+    void* block;
+    const sequence_end end = try_again([&] { return stacks_.try_pop(class_index, block); });
+    is_aborted = end == sequence_end::aborted;
+    if (end != sequence_end::committed) return nullptr;
+    frontend<Traits>::mark(block, nullptr);
+    return block;
+  }
+
   // Frees a block of a class that is not cached, that is marked, or of which the page map says nothing.
   static void deallocate_slow(span_type& span, void* block) {
     const auto place = Front.spans().place_at(Front.spans().step_of(block));
@@ -143,7 +157,8 @@ public:
     const unsigned count = Front.hand_over(local, class_index, batch, wanted);
     // The first block of the list is popped first.
     std::reverse(batch, batch + count);
-    if (count > 0 && stacks_.try_push(class_index, batch, count) != sequence_end::committed)
+    if (count > 0 &&
+        try_again([&] { return stacks_.try_push(class_index, batch, count); }) != sequence_end::committed)
       Front.take_back(local, batch, count);
   }
 
@@ -155,12 +170,14 @@ public:
         if (const unsigned count = stacks_.count(cpu, index); count > 0) visit(index, count);
   }
 
-  // Frees the cached blocks of all CPUs, and leaves no buffer a hot span. Where the system does not let other
-  // CPUs be stopped, the blocks of the present one alone.
+  // Frees the cached blocks of all CPUs, and leaves no buffer a hot span. Of other CPUs only where the
+  // program has one thread, or the background purge thread has stopped them before: a filter of system calls
+  // may kill a process that asks for a barrier, and this one has done without so far. Else the blocks of the
+  // present CPU alone.
   static void give_back() {
     const concurrent::lock_holder hold(giving_lock_);
     const errno_keeper keep;
-    if (stacks_.stop([](unsigned) { return true; })) {
+    if (stop_all()) {
       for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu) {
         if (!stacks_.is_stopped(cpu)) continue;
         lab_type* const local = cores_[cpu].buffer.load(std::memory_order_acquire);
@@ -185,6 +202,7 @@ public:
     if (now < next_look_ || !giving_lock_.try_lock()) return;
     next_look_ = now + settings.decay_milliseconds;
     if (stacks_.stop([](unsigned cpu) { return was_idle(cores_[cpu]); })) {
+      has_stopped_others_ = true;
       for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)
         if (stacks_.is_stopped(cpu)) empty_idle(cpu);
       stacks_.resume();
@@ -196,9 +214,19 @@ public:
   static void open(void (*)(void*)) { stacks_.open(); }
   static void end(void*) {}
 
+  // Around vfork, by its caller: the child has not yet been made, and is no more or fails to be made.
+  static void before_vfork() {
+    ++children_;
+    stacks_.count_children(1);
+  }
+  static void after_vfork() {
+    stacks_.count_children(-1);
+    --children_;
+  }
+
   static void after_fork_in_child() {
     giving_lock_.forget_holder();
-    stacks_.after_fork_in_child();
+    stacks_.after_fork_in_child(children_ > 0);
     labs_.after_fork_in_child(Front, use::held_by_thread());
   }
 
@@ -236,21 +264,31 @@ private:
     if (pages != nullptr && !stacks_.add(cpu, pages)) Traits::platform::unmap(pages, bytes);
   }
 
+  template <class Sequence>
+  static sequence_end try_again(Sequence sequence) {
+    constexpr unsigned attempts = 2;
+    sequence_end end = sequence_end::aborted;
+    for (unsigned i = 0; i < attempts && end == sequence_end::aborted; ++i) end = sequence();
+    return end;
+  }
+
   // Frees a block that the cache did not take: because it is full, the CPU has none yet, or the sequence was
-  // aborted.
+  // aborted. Where it is aborted again, the cache is left alone (allocate_again).
   HEAPLAB_OUT_OF_LINE static void give_up(unsigned class_index, void* block) {
     Traits::ensure_open();
     add_stacks();
-    const unsigned cpu = stacks_.cpu();
-    if (stacks_.has(cpu)) {
+    const sequence_end end = try_again([&] { return stacks_.try_push(class_index, block); });
+    if (end == sequence_end::committed) return;
+    void* batch[most_at_once + 1];
+    unsigned count = 0;
+    if (const unsigned cpu = stacks_.cpu(); end == sequence_end::refused && stacks_.has(cpu)) {
       note_call(cpu);
       if (stacks_.count(cpu, class_index) < stacks_.limit(cpu, class_index) ||
           stacks_.raise_limit(cpu, class_index))
         if (stacks_.try_push(class_index, block) == sequence_end::committed) return;
+      count = stacks_.limit(cpu, class_index) / 2;
+      if (count > 0 && stacks_.try_pop(class_index, batch, count) != sequence_end::committed) count = 0;
     }
-    void* batch[most_at_once + 1];
-    unsigned count = stacks_.has(cpu) ? stacks_.limit(cpu, class_index) / 2 : 0;
-    if (count > 0 && stacks_.try_pop(class_index, batch, count) != sequence_end::committed) count = 0;
     batch[count++] = block;
     lab_type& local = *buffer();
     if (&local == &none_) return Front.take_back(none_, batch, count);
@@ -260,6 +298,11 @@ private:
 
   static void empty_cache(unsigned cpu, lab_type& local) {
     stacks_.take_all(cpu, [&](unsigned, void* block) { Front.take_back(local, &block, 1); });
+  }
+
+  static bool stop_all() {
+    if (concurrent::std_sync::is_alone()) return stacks_.stop_alone();
+    return has_stopped_others_ && stacks_.stop([](unsigned) { return true; });
   }
 
   static void give_back_own() {
@@ -292,6 +335,11 @@ private:
   // Of the thread that gives back.
   static constinit inline concurrent::futex_lock<typename Traits::sync> giving_lock_;
   static constinit inline std::int64_t next_look_ = 0;
+  static constinit inline bool has_stopped_others_ = false;  // used under giving_lock_
+
+  // How many children of vfork the thread waits for; in a child its own ancestors up to the thread and
+  // itself.
+  static constinit inline thread_local std::uint32_t children_ = 0;
 
   // Where there are no restartable sequences.
   static constinit inline typename Traits::template atomic<std::uint32_t> numbered_{0};
