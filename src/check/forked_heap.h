@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "check/children.h"
 #include "check/message.h"
 
 namespace heaplab::check {
@@ -39,7 +40,7 @@ inline bool check_and_free(const one_of_each& blocks, unsigned seed) {
 // 0, or a number that says what is wrong with the heap of the child. `held`: blocks of threads that do not
 // exist in the child.
 inline int live_as_child(const one_of_each& held) {
-  alarm(10);
+  alarm(child_limit_s);
   constexpr unsigned times = 8;
   const auto use = [] {
     std::array<one_of_each, times> blocks;

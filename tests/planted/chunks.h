@@ -24,16 +24,19 @@ consteval bool has(fault one) {
   return present == one;
 }
 
-// The fault strikes at every 20th call of a thread that could go wrong.
-inline bool strikes() {
+// The fault strikes at every 20th call of a thread that could go wrong, or as often as said.
+inline bool strikes(unsigned period = 20) {
   static constinit thread_local unsigned calls = 0;
-  return ++calls % 20 == 0;
+  return ++calls % period == 0;
 }
 
 // The start of a piece of memory, in use or free.
 struct chunk {
   std::size_t bytes;  // with this, a power of two up to the largest class, else whole pages
-  chunk* next;        // in a list of free chunks
+  union {
+    chunk* next;        // in a list of free chunks
+    std::size_t forks;  // in use: those that had led to the process that asked
+  };
   std::size_t asked;  // bytes, with this, that were last asked for
   pthread_t owner;    // who asked for them
 };
@@ -63,12 +66,32 @@ private:
 
 struct no_lock {};
 
+// Of the fault huge_locked_in_child: held while a huge block is mapped and unmapped.
+class huge_lock {
+public:
+  explicit huge_lock(std::size_t bytes) : held_(has(fault::huge_locked_in_child) && bytes >= 5 * slab / 2) {
+    if (held_) pthread_mutex_lock(&mutex_);
+  }
+  ~huge_lock() {
+    if (held_) pthread_mutex_unlock(&mutex_);
+  }
+  huge_lock(const huge_lock&) = delete;
+  huge_lock& operator=(const huge_lock&) = delete;
+
+private:
+  static constinit inline pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  bool held_;
+};
+
 class chunks {
 public:
   // Null: the system refuses.
   static chunk* take(std::size_t bytes) {
     if (has(fault::sulks) && refused_once_) return nullptr;
-    if (bytes > largest_class) return map((bytes + page - 1) & ~(page - 1));
+    if (bytes > largest_class) {
+      huge_lock held(bytes);
+      return map((bytes + page - 1) & ~(page - 1));
+    }
     const std::size_t size = std::bit_ceil(bytes < 64 ? 64 : bytes);
     [[maybe_unused]] guard held;
     chunk*& list = free_[list_of(size, bytes)];
@@ -82,6 +105,7 @@ public:
   static void give(chunk* one) {
     if (one->bytes > largest_class) {
       if constexpr (has(fault::hoards)) return;
+      huge_lock held(one->bytes);
       munmap(one, one->bytes);
       return;
     }
@@ -114,7 +138,7 @@ private:
       refused_once_ = true;
       return nullptr;
     }
-    return new (memory) chunk{bytes, nullptr, bytes, {}};
+    return new (memory) chunk{bytes, {nullptr}, bytes, {}};
   }
 
   static chunk* cut(std::size_t size) {
@@ -124,7 +148,7 @@ private:
       fresh_ = fresh_begin_ = reinterpret_cast<char*>(more);
       fresh_end_ = fresh_ + slab;
     }
-    chunk* const result = new (fresh_) chunk{size, nullptr, size, {}};
+    chunk* const result = new (fresh_) chunk{size, {nullptr}, size, {}};
     fresh_ += size;
     return result;
   }

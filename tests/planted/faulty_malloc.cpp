@@ -15,6 +15,8 @@ namespace {
 constinit thread_local bool thread_is_known = false;
 constinit thread_local bool thread_has_ended = false;
 constinit bool process_is_known = false;
+constinit std::size_t forks = 0;          // between the first process and this one
+constinit chunk* latest_large = nullptr;  // the latest chunk of three pages and more, in use
 pthread_key_t thread_end;
 
 void at_thread_end(void*) {
@@ -38,6 +40,7 @@ void meet_thread() {
     void* const memory = mmap(nullptr, leak, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) std::memset(memory, 1, leak);
   }
+  if constexpr (has(fault::leaks_little_per_thread)) chunks::take(1024)->asked = 0;
   if constexpr (has(fault::closes_with_thread)) pthread_setspecific(thread_end, &thread_is_known);
 }
 
@@ -72,6 +75,7 @@ bool serves() {
     pthread_atfork([] { lock::take(); }, [] { lock::release(); },
                    [] {
                      if constexpr (has(fault::resets_in_child)) chunks::forget_all();
+                     ++forks;
                      lock::release();
                    });
   }
@@ -107,6 +111,8 @@ void* place(std::size_t alignment, std::size_t size) {
   if (origin == nullptr) return refuse();
   origin->asked = need;
   origin->owner = pthread_self();
+  origin->forks = forks;
+  if (need >= 3 * page) latest_large = origin;
   char* const start = reinterpret_cast<char*>(origin);
   const std::size_t kept = has(fault::aligned_by_half) && alignment >= page ? alignment / 2 : alignment;
   std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(start) + overhead + kept - 1) & ~(kept - 1);
@@ -147,6 +153,9 @@ void release(void* block) {
   if constexpr (has(fault::loses_foreign)) {
     if (!pthread_equal(origin->owner, pthread_self())) return;
   }
+  if (has(fault::keeps_inherited) && origin->forks != forks) return;
+  if (has(fault::keeps_aligned) && static_cast<char*>(block) - reinterpret_cast<char*>(origin) > 64) return;
+  if (origin == latest_large) latest_large = nullptr;
   const int before = errno;
   const bool large = origin->bytes > largest_class;
   chunks::give(origin);
@@ -155,6 +164,7 @@ void release(void* block) {
 
 void* reallocate(void* block, std::size_t size) {
   if (block == nullptr) return allocate(size);
+  if (has(fault::begins_without_realloc) && !thread_is_known && size >= slab) __builtin_trap();
   if (size == 0) return release(block), nullptr;
   if (size <= header_of(block).usable && size >= header_of(block).usable / 4) return block;
   void* const moved = allocate(size);
@@ -168,6 +178,7 @@ void* reallocate(void* block, std::size_t size) {
   const std::size_t before = header_of(block).usable;
   std::memcpy(moved, block, (before < size ? before : size) / (has(fault::forgetful) ? 2 : 1));
   release(block);
+  if constexpr (has(fault::moving_sets_errno)) errno = ENOENT;
   return moved;
 }
 
@@ -194,7 +205,8 @@ extern "C" {
   std::size_t bytes = 0;
   if (overflows(count, size, bytes)) return refuse();
   void* const block = allocate(bytes);
-  if (block != nullptr && !has(fault::unclean)) std::memset(block, 0, bytes);
+  const bool leaves = has(fault::unclean) || (has(fault::seldom_unclean) && bytes >= page && strikes(199));
+  if (block != nullptr && !leaves) std::memset(block, 0, bytes);
   return block;
 }
 
@@ -209,6 +221,15 @@ extern "C" {
 
 [[gnu::visibility("default")]] std::size_t malloc_usable_size(void* block) {
   return block == nullptr ? 0 : usable(block);
+}
+
+// Gives nothing back.
+[[gnu::visibility("default")]] int malloc_trim(std::size_t) {
+  if (has(fault::trims_what_is_live) && latest_large != nullptr) {
+    const auto second_page = (reinterpret_cast<std::uintptr_t>(latest_large) + page) & ~(page - 1);
+    madvise(reinterpret_cast<void*>(second_page), page, MADV_DONTNEED);
+  }
+  return 0;
 }
 
 [[gnu::visibility("default")]] void free_sized(void* block, std::size_t) {

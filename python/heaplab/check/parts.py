@@ -162,7 +162,18 @@ PARTS = (
         (
             Program(
                 "given_back",
-                ("bursts", "idle", "threads", "generations", "sizes", "large_sizes", "steady", "sleepers"),
+                (
+                    "bursts",
+                    "idle",
+                    "threads",
+                    "generations",
+                    "sizes",
+                    "large_sizes",
+                    "steady",
+                    "aligned",
+                    "inherited",
+                    "sleepers",
+                ),
                 limit_s=120,
             ),
         ),

@@ -28,6 +28,8 @@ inline bool aligned_for_its_size(const void* address, std::size_t size) {
   return size == 0 || aligned(address, std::min(std::bit_floor(size), alignof(std::max_align_t)));
 }
 
+using free_sized_function = void(void*, std::size_t);
+
 // The error number of a call that gives no block; 0 where it gives one.
 template <class Call>
 int error_of(Call call) {

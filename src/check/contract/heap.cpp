@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "check/amount.h"
 #include "check/contract/api.h"
 
 namespace contract {
@@ -16,7 +19,6 @@ namespace {
 
 TEST(sized_free, takes_blocks_back) {
   HEAPLAB_NEED("free_sized", "free_aligned_sized");
-  using free_sized_function = void(void*, std::size_t);
   using free_aligned_sized_function = void(void*, std::size_t, std::size_t);
   auto* const free_sized = reinterpret_cast<free_sized_function*>(dlsym(RTLD_DEFAULT, "free_sized"));
   auto* const free_aligned_sized =
@@ -136,6 +138,43 @@ TEST(introspection, trim_keeps_the_pad) {
     EXPECT_GE(kept + slack, std::min(before, pad)) << size;
     malloc_trim(0);
     EXPECT_LE(resident_bytes(), without + before + slack) << size;
+  }
+}
+
+struct filled {
+  block memory;
+  std::size_t size;
+
+  bool is_intact(unsigned seed) const { return memory == nullptr || holds(memory.get(), size, seed); }
+};
+
+// malloc_trim gives back pages on which no block lies: neither those beside a large free block nor those of a
+// block that is alone among free ones.
+TEST(introspection, trim_leaves_what_is_live) {
+  HEAPLAB_NEED("malloc_trim");
+  constexpr std::size_t lengths[] = {24, 100, 700, 3000, 4096, 5000, 20'000, 70'000, 200'000, 1'200'000};
+  constexpr std::size_t bytes_of_each = std::size_t{1} << 20;
+  constexpr unsigned freed_of_1000[] = {300, 700, 950, 995};
+  std::minstd_rand random;
+  std::vector<filled> all;
+  for (unsigned round = 0; round < heaplab::check::rounds(40); ++round) {
+    const auto allocate = [&] {
+      for (const std::size_t size : lengths)
+        for (std::size_t i = 0; i < bytes_of_each / size + 2; ++i) {
+          all.push_back(
+              {block(i % 5 == 0 ? aligned_alloc(256, (size + 255) / 256 * 256) : std::malloc(size)), size});
+          ASSERT_NE(all.back().memory, nullptr) << size;
+          fill(all.back().memory.get(), size, static_cast<unsigned>(all.size()));
+        }
+    };
+    all.clear();
+    allocate();
+    std::thread(allocate).join();
+    for (filled& one : all)
+      if (random() % 1000 < freed_of_1000[round % 4]) one.memory.reset();
+    malloc_trim(round % 2 == 0 ? 0 : bytes_of_each);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_TRUE(all[i].is_intact(static_cast<unsigned>(i + 1))) << all[i].size << " bytes, round " << round;
   }
 }
 

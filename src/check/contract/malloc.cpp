@@ -1,8 +1,10 @@
 // malloc, calloc and free: C23 7.24.3, POSIX.1-2024, and malloc(3) where these leave a choice.
 #include <sys/mman.h>
 
+#include <random>
 #include <vector>
 
+#include "check/amount.h"
 #include "check/contract/api.h"
 
 namespace contract {
@@ -132,6 +134,26 @@ TEST(calloc, gives_zeros_where_larger_and_smaller_blocks_lay) {
       const block one(std::calloc(opaque(std::size_t{1}), size));
       ASSERT_NE(one, nullptr) << size;
       EXPECT_TRUE(is_zero(one.get(), size)) << size;
+      std::memset(one.get(), 0xff, usable_of(one.get(), size));
+    }
+  }
+}
+
+// Every class gets memory that its own blocks and those of other classes have made dirty, in random order and
+// so often that a block that is left dirty now and then is seen.
+TEST(calloc, gives_zeros_thousands_of_times_in_every_class) {
+  constexpr std::size_t bytes_of_each = std::size_t{4} << 20, most_live = 64;
+  std::minstd_rand random;
+  block live[most_live];
+  for (const std::size_t size : sizes) {
+    const std::size_t times = std::clamp<std::size_t>(bytes_of_each / (size + 1), 4, 3000);
+    for (std::size_t i = 0; i < times * heaplab::check::rounds(10); ++i) {
+      block& one = live[random() % (size < 1'000'000 ? most_live : 4)];
+      const bool zeroed = random() % 4 != 0;
+      one.reset();
+      one.reset(zeroed ? std::calloc(opaque(std::size_t{1}), size) : std::malloc(size));
+      ASSERT_NE(one, nullptr) << size;
+      ASSERT_TRUE(!zeroed || is_zero(one.get(), size)) << "call " << i << " of " << size << " bytes";
       std::memset(one.get(), 0xff, usable_of(one.get(), size));
     }
   }

@@ -21,7 +21,7 @@ one_of_each held;
 
 // The child starts no thread, because the C library makes the stack of a thread.
 int use_heap() {
-  alarm(10);
+  alarm(child_limit_s);
   const one_of_each mine = make_blocks(10);
   return check_and_free(mine, 10) && check_and_free(held, 1000) ? 0 : 1;
 }

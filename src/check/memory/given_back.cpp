@@ -1,4 +1,4 @@
-// Usage: given_back bursts|idle|threads|generations|sizes|large_sizes|steady|sleepers
+// Usage: given_back bursts|idle|threads|generations|sizes|large_sizes|steady|aligned|inherited|sleepers
 //
 // Reports how much memory a library retains of what a program has freed, and fails if that memory grows
 // without end:
@@ -10,6 +10,8 @@
 //   sizes     24 bursts of 16 MiB, each of blocks of another size
 //   large_sizes   eight bursts of 128 MiB, each of blocks of another size above 1 MiB
 //   steady    100 blocks of one size live, and one after the other is replaced: 1 GiB for each of some sizes
+//   aligned   the same with 10 blocks of each function that aligns, some alignments and some sizes
+//   inherited   a child of fork frees 96 MiB that it has inherited, and allocates as much again, twice
 //   sleepers  50 threads allocate 6 MiB each in blocks of nine sizes and sleep; another frees all, and calls
 //             malloc_trim, which fails if it says that it gave memory back, and more than a quarter stays
 //
@@ -23,12 +25,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <random>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "check/amount.h"
+#include "check/children.h"
 #include "check/ending.h"
 #include "check/run_threads.h"
 #include "probes/process_memory.h"
@@ -163,29 +168,101 @@ void large_sizes() {
   shift_sizes(8, 128 * mebibyte, mebibyte / 10 * 11, 512 * mebibyte);
 }
 
-void replace_one_by_one(std::size_t size) {
-  constexpr std::size_t live = 100, page = 4096;
-  char* blocks[live] = {};
-  for (std::size_t i = 0; i < 1024 * mebibyte / size; ++i) {
+// Touches each page.
+char* touched(void* block, std::size_t size) {
+  constexpr std::size_t page = 4096;
+  require(block != nullptr, "a block is refused");
+  auto* const bytes = static_cast<char*>(block);
+  for (std::size_t at = 0; at < size; at += page) bytes[at] = 1;
+  bytes[size - 1] = 1;
+  return bytes;
+}
+
+// Allocates by allocate() and frees `times` blocks, of which `live` are there at a time. Fails if what they
+// hold has grown by more than `most`.
+template <class Allocate>
+void replace_one_by_one(std::size_t live, std::size_t times, std::size_t size, std::size_t most,
+                        Allocate allocate) {
+  const std::uint64_t begin = anonymous();
+  std::vector<char*> blocks(live);
+  for (std::size_t i = 0; i < times; ++i) {
     char*& one = blocks[i * 61 % live];
     std::free(one);
-    one = static_cast<char*>(std::malloc(size));
-    require(one != nullptr, "a block is refused");
-    for (std::size_t at = 0; at < size; at += page) one[at] = 1;
-    one[size - 1] = 1;
+    one = touched(allocate(), size);
   }
   for (char* const one : blocks) std::free(one);
+  require(anonymous() <= begin + most, "blocks that are replaced one by one add up");
 }
 
 void steady() {
-  constexpr std::size_t slack = 32 * mebibyte;
-  for (const std::size_t size : {100U, 1'000U, 20'000U, 300'000U}) {
-    const std::uint64_t begin = anonymous();
-    replace_one_by_one(size);
-    // An earlier size may have left more than this one needs.
-    require(anonymous() <= begin + 100 * size + slack, "blocks that are replaced one by one add up");
-  }
+  constexpr std::size_t live = 100, slack = 32 * mebibyte;
+  // An earlier size may have left more than this one needs.
+  for (const std::size_t size : {100U, 1'000U, 20'000U, 300'000U})
+    replace_one_by_one(live, 1024 * mebibyte / size, size, live * size + slack,
+                       [size] { return std::malloc(size); });
   std::puts(R"({"says":"nothing adds up while blocks are replaced one by one"})");
+}
+
+using aligning_function = void*(std::size_t alignment, std::size_t size);
+constexpr aligning_function* aligning_functions[] = {
+    [](std::size_t alignment, std::size_t size) {
+      return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    },
+    [](std::size_t alignment, std::size_t size) {
+      void* result = nullptr;
+      return posix_memalign(&result, alignment, size) == 0 ? result : nullptr;
+    },
+    [](std::size_t alignment, std::size_t size) {
+      return ::operator new(size, std::align_val_t{alignment}, std::nothrow);
+    },
+};
+
+// Blocks that were never given back would hold twice as much as is allowed.
+void replace_aligned(aligning_function* function, std::size_t alignment, std::size_t size) {
+  constexpr std::size_t live = 10, page = 4096, slack = 24 * mebibyte;
+  const auto allocate = [=] { return function(alignment, size); };
+  void* const first = allocate();
+  std::free(first);
+  if (first == nullptr) return;  // That the alignment is refused is another test's matter.
+  const std::size_t held = std::max(size, std::min(alignment, page)), most = 2 * live * held + slack;
+  replace_one_by_one(live, 2 * most / held, size, most, allocate);
+}
+
+void aligned() {
+  for (aligning_function* const function : aligning_functions)
+    for (const std::size_t alignment : {std::size_t{64}, std::size_t{4096}, mebibyte})
+      for (const std::size_t size :
+           {std::size_t{200}, std::size_t{5'000}, std::size_t{100'000}, 3 * mebibyte})
+        replace_aligned(function, alignment, size);
+  std::puts(R"({"says":"nothing adds up while aligned blocks are replaced one by one"})");
+}
+
+constexpr std::size_t inherited_sizes[] = {200, 3'000, 300'000}, inherited_bytes = 32 * mebibyte;
+
+std::vector<void*> inherited_blocks() {
+  std::vector<void*> result;
+  for (const std::size_t size : inherited_sizes)
+    for (std::size_t i = 0; i < inherited_bytes / size; ++i) result.push_back(written(size));
+  return result;
+}
+
+[[noreturn]] void replace_inherited(std::vector<void*> blocks) {
+  constexpr std::size_t whole = std::size(inherited_sizes) * inherited_bytes;
+  const std::uint64_t begin = anonymous();
+  for (unsigned round = 0; round < 2; ++round) {
+    for (void* const one : blocks) std::free(one);
+    blocks = inherited_blocks();
+  }
+  tell(begin, begin + whole, "beside as much, which a child of fork has replaced");
+  require(anonymous() <= begin + whole / 2, "what a child of fork frees does not serve it again");
+  _exit(0);
+}
+
+void inherited() {
+  std::vector<void*> blocks = inherited_blocks();
+  const pid_t child = fork();
+  if (child == 0) replace_inherited(std::move(blocks));
+  if (const int status = heaplab::check::status_of(child); status != 0) std::_Exit(heaplab::check::failed);
 }
 
 void sleepers() {
@@ -219,16 +296,18 @@ struct task {
   std::string_view name;
   void (*perform)();
 };
-constexpr task tasks[] = {{"bursts", bursts},           {"idle", idle},        {"threads", threads},
-                          {"generations", generations}, {"sizes", sizes},      {"large_sizes", large_sizes},
-                          {"steady", steady},           {"sleepers", sleepers}};
+constexpr task tasks[] = {{"bursts", bursts},           {"idle", idle},       {"threads", threads},
+                          {"generations", generations}, {"sizes", sizes},     {"large_sizes", large_sizes},
+                          {"steady", steady},           {"aligned", aligned}, {"inherited", inherited},
+                          {"sleepers", sleepers}};
 
 }  // namespace
 
 int main(int count, char** arguments) {
   for (const task& one : tasks)
     if (count == 2 && one.name == arguments[1]) return one.perform(), 0;
-  return std::fputs("usage: given_back bursts|idle|threads|generations|sizes|large_sizes|steady|sleepers\n",
-                    stderr),
-         heaplab::check::wrong_usage;
+  std::fputs("usage: given_back", stderr);
+  for (const task& one : tasks) std::fprintf(stderr, " %s", one.name.data());
+  std::fputs("\n", stderr);
+  return heaplab::check::wrong_usage;
 }

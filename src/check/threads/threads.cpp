@@ -100,6 +100,36 @@ TEST(threads, thousands_over_time_leave_no_memory_behind) {
   EXPECT_LT(after.virtual_size, before.virtual_size + (std::uint64_t{1} << 30));
 }
 
+// Frees blocks that another thread has allocated, and leaves as many for that thread to free.
+void exchange_blocks(std::vector<void*>& blocks, unsigned seed) {
+  for (void*& one : blocks) {
+    std::free(one);
+    one = std::malloc(std::size_t{16} << (seed + (&one - blocks.data())) % 14);
+    std::memset(one, 1, 16);
+  }
+}
+
+// What each thread loses shows in every quarter of the threads. What a heap lays in for later does not.
+TEST(threads, thousands_one_after_the_other_lose_nothing) {
+  constexpr std::uint64_t lost_by_each = 128;
+  const heaplab::probes::process_memory memory;
+  std::vector<void*> blocks(40);
+  const unsigned count = rounds(10'000);
+  std::uint64_t least = UINT64_MAX;
+  for (unsigned quarter = 0; quarter <= 4; ++quarter) {
+    const std::uint64_t before = memory.read().anonymous;
+    for (unsigned i = 0; i < count; ++i) {
+      std::thread(exchange_blocks, std::ref(blocks), i).join();
+      exchange_blocks(blocks, i + 7);
+    }
+    const std::uint64_t after = memory.read().anonymous;
+    const std::uint64_t grown = after > before ? after - before : 0;
+    if (quarter > 0) least = std::min(least, grown);  // before, the heap has grown to what it needs
+  }
+  for (void* const one : blocks) std::free(one);
+  EXPECT_LT(least, count * lost_by_each) << "bytes lost by " << count << " threads";
+}
+
 TEST(threads, five_hundred_at_once_are_served) {
   atomic<unsigned> arrived = 0;
   constexpr unsigned count = 500;
