@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from rich.console import Console
+from synthetic import aspect, experiments_of
 
 from heaplab import stats
 from heaplab.analysis import Analysis, AspectSummary, Study, aspect_summaries
@@ -24,31 +25,21 @@ EFFECTS = {"swift": (0.5, 1.3), "slow": (1.5, 1.0), "twin": (1.0, 1.0)}
 NAMES = ["glibc", *EFFECTS]
 
 
-def about(name: str, **more: str) -> spec.Aspect:
-    return spec.Aspect(id=name, title=name.title(), question=f"How is {name}?", where=f"it is {name}", **more)
-
-
-LOCAL, REMOTE, MEMORY = about("local"), about("remote"), about("memory", measure="memory")
-
-
-def experiments(aspects: Mapping[int, spec.Aspect]) -> list[spec.Experiment]:
-    """The experiments of synthetic.py with these numbers, each with its aspect."""
-    every = synthetic.experiments()
-    return [every[number].model_copy(update={"aspect": aspect}) for number, aspect in aspects.items()]
+LOCAL, REMOTE, MEMORY = aspect("local"), aspect("remote"), aspect("memory", measure="memory")
 
 
 def analysis_of(path: Path, aspects: Mapping[int, spec.Aspect], **how: object) -> Analysis:
     given = {"noise": 0.002, "drift": 0.0, "effect": EFFECTS} | how
-    return synthetic.analysis_of(synthetic.campaign(NAMES, experiments(aspects), **given), path)
+    return synthetic.analysis_of(synthetic.campaign(NAMES, experiments_of(aspects), **given), path)
 
 
 def judged(ratio: float, verdict: Verdict) -> Judged:
     return Judged(Interval(ratio, ratio - 0.05, ratio + 0.05, 20), verdict)
 
 
-def summary(aspect: spec.Aspect, **ratios: tuple[float, Verdict]) -> AspectSummary:
+def summary(about: spec.Aspect, **ratios: tuple[float, Verdict]) -> AspectSummary:
     found = {name: judged(*ratio) for name, ratio in ratios.items()}
-    return AspectSummary(aspect, found, Interval(1, 1, 1), 2, 0.5)
+    return AspectSummary(about, found, Interval(1, 1, 1), 2, 0.5)
 
 
 def test_an_aspect_is_the_mean_over_its_own_cells(tmp_path: Path) -> None:
@@ -76,12 +67,12 @@ def test_one_aspect_is_no_answer_by_aspect(tmp_path: Path) -> None:
 
 
 def test_programs_are_an_aspect_too(tmp_path: Path) -> None:
-    found = aspect_summaries(analysis_of(tmp_path, {0: LOCAL, 3: about("programs")}))
+    found = aspect_summaries(analysis_of(tmp_path, {0: LOCAL, 3: aspect("programs")}))
     assert [one.about.id for one in found] == ["local", "programs"]
 
 
 def test_the_baseline_alone_has_no_answer(tmp_path: Path) -> None:
-    records = synthetic.campaign(["glibc"], experiments({0: LOCAL, 1: REMOTE}))
+    records = synthetic.campaign(["glibc"], experiments_of({0: LOCAL, 1: REMOTE}))
     assert aspect_summaries(synthetic.analysis_of(records, tmp_path)) == []
 
 
@@ -130,7 +121,7 @@ def test_each_ratio_of_a_family_has_its_own_control() -> None:
 
 def test_an_allocator_that_fails_in_a_cell_has_no_mean(tmp_path: Path) -> None:
     changed = synthetic.with_runs(
-        synthetic.campaign(NAMES, experiments({0: LOCAL, 1: REMOTE})),
+        synthetic.campaign(NAMES, experiments_of({0: LOCAL, 1: REMOTE})),
         lambda run: (run.allocator, run.cell) == ("swift", {"threads": 8}),
         **synthetic.no_figure(Status.FAILED, "killed"),
     )
@@ -178,7 +169,7 @@ def test_the_advice_names_who_is_better_where(summaries: list[AspectSummary], sa
 
 
 def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
-    aspects = {0: LOCAL, 1: REMOTE, 3: about("programs"), 4: about("programs")}
+    aspects = {0: LOCAL, 1: REMOTE, 3: aspect("programs"), 4: aspect("programs")}
     text = shown(analysis_of(tmp_path, aspects), 80)
     assert "Synthetic workloads" not in text
     assert "Real programs" in text
@@ -188,7 +179,7 @@ def test_no_mean_over_several_aspects_is_shown(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_json_holds_a_mean_only_of_cells_of_one_aspect(tmp_path: Path) -> None:
     mixed = json_summary.as_plain(
-        analysis_of(tmp_path / "mixed", {0: LOCAL, 1: REMOTE, 3: about("programs")})
+        analysis_of(tmp_path / "mixed", {0: LOCAL, 1: REMOTE, 3: aspect("programs")})
     )
     assert list(mixed["summaries"]) == ["program"]
     alone = json_summary.as_plain(analysis_of(tmp_path / "alone", {0: LOCAL, 2: LOCAL}))
@@ -253,7 +244,7 @@ def test_the_answer_begins_with_what_to_do(summaries: list[AspectSummary], said:
 
 def test_seven_allocators_fit_in_eighty_columns(tmp_path: Path) -> None:
     names = ["glibc", "jemalloc", "llheap", "mimalloc", "scalloc", "tbbmalloc", "tcmalloc"]
-    records = synthetic.campaign(names, experiments({0: LOCAL, 1: REMOTE}))
+    records = synthetic.campaign(names, experiments_of({0: LOCAL, 1: REMOTE}))
     analysis = synthetic.analysis_of(records, tmp_path)
     text = shown(analysis, 80)
     heading, local, *_ = [
@@ -280,15 +271,20 @@ def test_json_and_page_answer_by_aspect(tmp_path: Path) -> None:
     assert plain["local"]["question"] == "How is local?"
     assert plain["local"]["allocators"]["swift"]["verdict"] == "faster"
     page = report_page.render([analysis], tmp_path / "report.html")
-    assert page.index("Use swift: better") < page.index("swift is faster where it is local")
-    assert "Remote: How is remote?" in page
+    assert page.count("Use swift: better") == 1
+    assert whole["where"] not in page  # the table shows that
+    assert "<tr><th>Remote<small>How is remote? (" in page
     assert "4 cells of equal weight" in page
     verdicts = sum(len(of["allocators"]) for of in plain.values())
     assert f"The {verdicts} verdicts are held to 5 % error together" in page
 
 
 def test_real_programs_are_advised_by_their_own_time_and_memory(tmp_path: Path) -> None:
-    analysis = analysis_of(tmp_path, {0: LOCAL, 3: about("programs")})
+    analysis = analysis_of(tmp_path, {0: LOCAL, 3: aspect("programs")})
     found = aspect_answer(analysis)
     own = answer(analysis, "program", analysis.summaries("program")).advice
-    assert found.advice == f"Real programs: {own[0].lower()}{own[1:]}"
+    assert found.advice == f"For real programs, {own[0].lower()}{own[1:]}"
+    assert json_summary.as_plain(analysis)["advice"] == found.advice
+    page = report_page.render([analysis], tmp_path / "report.html")
+    for text in (shown(analysis, 1000), page):
+        assert text.count(own[1:]) == 1

@@ -21,20 +21,43 @@ def answer_of(path, effects, blocks=8, noise=0.002, experiments=PROGRAM):
     ("effects", "advice"),
     [
         ({"swift": (0.5, 0.8)}, "Use swift: 48 % less time and 20 % less peak memory, compared with glibc."),
-        ({"swift": (0.5, 1.3), "lean": (1.2, 0.9)}, "Where memory is short: lean."),
-        ({"swift": (0.5, 1.5), "even": (0.6, 1.0)}, "Where only time counts: swift."),
+        ({"swift": (0.5, 1.3), "lean": (1.2, 0.9)}, "Where memory is short, use lean."),
+        ({"swift": (0.5, 1.5), "even": (0.6, 1.0)}, "Where only time counts, use swift."),
         ({"swift": (0.5, 1.0), "twin": (0.5, 1.0)}, "swift cannot be told apart from twin."),
         ({"slow": (1.5, 1.2)}, "Stay with glibc: every other one is shown to be a worse trade-off."),
         ({"twin": (1.0, 1.0)}, "Stay with glibc: nothing here is better in time or memory"),
-        ({"swap": (0.8, 2.0)}, "a worse trade-off. Better in one of the two: swap: 19 % less time and"),
+        ({"swap": (0.8, 2.0)}, "a worse trade-off, though swap has 19 % less time and"),
         (
             {"swap": (0.5, 1.9)},
-            "Nothing is shown to be a better trade-off than glibc; it depends. swap: 48 %",
+            "Nothing is shown to be a better trade-off than glibc. It depends: swap has 48 %",
         ),
     ],
 )
 def test_the_advice_is_what_was_planted(tmp_path, effects, advice):
-    assert advice in answer_of(tmp_path, effects).advice
+    said = answer_of(tmp_path, effects).advice
+    assert advice in said
+    assert said.count(":") <= 1
+
+
+@pytest.mark.parametrize(
+    ("effects", "beside"),
+    [
+        ({"quick": (0.84, 1.5)}, "quick (0.85× the time, 1.50× the memory) is as fast or faster."),
+        ({"quick": (0.84, 1.5), "slow": (0.95, 1.2)}, "quick (0.85× the time, 1.50× the memory) is as fast"),
+        (dict.fromkeys("abcde", (0.84, 1.5)), "the memory) and 2 more are as fast or faster."),
+        ({"quick": (0.5, 1.9)}, "Where only time counts, use quick."),
+    ],
+)
+def test_whoever_is_as_fast_as_the_advised_stands_beside_it(tmp_path, effects, beside):
+    """Less time at more memory is no better trade-off, but a reader sees the smaller number in the table."""
+    said = answer_of(tmp_path, {"even": (0.85, 1.0)} | effects).advice
+    assert said.startswith("Use even: ")
+    assert beside in said
+
+
+def test_whoever_is_slower_than_the_advised_is_not_named(tmp_path):
+    said = answer_of(tmp_path, {"even": (0.85, 1.0), "slow": (0.9, 1.5)}).advice
+    assert said == "Use even: 14 % less time and the same peak memory to within 3 %, compared with glibc."
 
 
 @pytest.mark.parametrize("circumstances", [{"blocks": 1}, {"noise": 0.5}])

@@ -88,10 +88,64 @@ def test_numbers_are_closed_and_open_without_scripts(page: Path, view: Page) -> 
     assert numbers.locator("table").first.is_visible()
 
 
-def test_a_phone_scrolls_tables_and_not_the_page(page: Path, view: Page) -> None:
+SCROLLING = """
+() => [...document.querySelectorAll(".scroll")]
+  .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth)
+  .map((one) => one.textContent.slice(0, 80))
+"""
+ALLOCATORS = [*synthetic.ALLOCATORS, *(f"allocator-{number}" for number in range(2, 10))]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page about fourteen allocators, by aspect."""
+    aspects = {0: synthetic.aspect("local"), 1: synthetic.aspect("remote"), 3: synthetic.aspect("programs")}
+    records = synthetic.campaign(ALLOCATORS, synthetic.experiments_of(aspects), blocks=5)
+    return page_of(tmp_path_factory.mktemp("many"), records)
+
+
+@pytest.mark.parametrize("about", ["six", "fourteen", "strategies"])
+def test_on_a_phone_nothing_but_pictures_scrolls_sideways(
+    page: Path, many: Path, compared: Path, view: Page, about: str
+) -> None:
+    view.set_viewport_size({"width": 390, "height": 844})
+    view.goto({"six": page, "fourteen": many, "strategies": compared}[about].as_uri())
+    for closed in view.locator("details > summary").all():
+        closed.click()
+    assert view.locator(".scroll").count() > 3
+    assert view.evaluate(SCROLLING) == []
+    assert view.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_phone_shows_every_allocator_of_an_aspect_under_its_name(many: Path, view: Page) -> None:
+    view.set_viewport_size({"width": 390, "height": 844})
+    view.goto(many.as_uri())
+    aspect = view.locator(".answer tbody tr").first
+    names = aspect.locator("td").evaluate_all("all => all.map((one) => one.dataset.of)")
+    assert names == ALLOCATORS[1:]
+    boxes = [field.bounding_box() for field in aspect.locator("td").all()]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+    shown = "one => getComputedStyle(one, '::before').content"
+    assert aspect.locator("td").first.evaluate(shown) == f'"{ALLOCATORS[1]}"'
+
+
+def test_fourteen_allocators_fit_beside_each_other_on_a_screen(many: Path, view: Page) -> None:
+    view.goto(many.as_uri())
+    table = view.locator(".answer .scroll").first
+    assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_the_headline_stands_once(many: Path, view: Page) -> None:
+    view.goto(many.as_uri())
+    assert view.locator(".advice").count() == 1
+    said = view.locator(".advice").text_content()
+    assert said.startswith("For real programs, ")
+    assert said.count(":") == 1
+
+
+def test_a_picture_of_the_answer_fits_on_a_phone(page: Path, view: Page) -> None:
     view.set_viewport_size({"width": 390, "height": 844})
     view.goto(page.as_uri())
-    assert view.evaluate("document.documentElement.scrollWidth") == 390
     picture = view.locator(".answer figure svg").first.bounding_box()
     assert picture["width"] <= 390
 

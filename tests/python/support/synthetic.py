@@ -146,6 +146,16 @@ def experiments() -> list[spec.Experiment]:
     ]
 
 
+def aspect(name: str, **more: str) -> spec.Aspect:
+    return spec.Aspect(id=name, title=name.title(), question=f"How is {name}?", where=f"it is {name}", **more)
+
+
+def experiments_of(aspects: Mapping[int, spec.Aspect]) -> list[spec.Experiment]:
+    """The experiments with these numbers, each with its aspect."""
+    every = experiments()
+    return [every[number].model_copy(update={"aspect": one}) for number, one in aspects.items()]
+
+
 WORKLOADS = {
     "acdc": workload("acdc"),
     "larson": workload("larson", main="throughput"),

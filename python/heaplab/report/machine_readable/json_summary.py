@@ -15,7 +15,7 @@ from heaplab.analysis import (
     worst_cells,
 )
 from heaplab.catalog import spec
-from heaplab.report.tables.aspect_answer import METRICS, by_aspect, kinds_with_mean, lead
+from heaplab.report.tables.aspect_answer import METRICS, by_aspect, headline, kinds_with_mean
 from heaplab.report.tables.interaction import means
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
@@ -35,7 +35,7 @@ def as_plain(analysis: Analysis) -> dict[str, Any]:
         "campaign": analysis.campaign.id,
         "baseline": analysis.baseline,
         "runs": {str(status): count for status, count in analysis.counts().items()},
-        "advice": lead(analysis.baseline, summaries) if summaries else None,
+        "advice": headline(analysis, summaries) if summaries else None,
         "where": by_aspect(analysis.baseline, summaries) if summaries else None,
         "aspects": {summary.about.id: _aspect(summary) for summary in summaries},
         "summaries": {kind: _summary(analysis, kind) for kind in kinds_with_mean(analysis, summaries)},

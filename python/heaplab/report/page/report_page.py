@@ -19,7 +19,7 @@ from heaplab.report.pictures import figures, overview, palette, timelines
 from heaplab.report.pictures.latencies import latencies
 from heaplab.report.pictures.marks import StatedPoint
 from heaplab.report.tables import heat_map, metric_tables, summary
-from heaplab.report.tables.aspect_answer import aspect_answer, kinds_with_mean
+from heaplab.report.tables.aspect_answer import AspectAnswer, aspect_answer, kinds_with_mean
 from heaplab.report.tables.effects_table import effects_table
 from heaplab.report.tables.interaction import interactions
 from heaplab.report.tables.power_table import noise_table, outlook_table
@@ -93,7 +93,7 @@ def part(analysis: Analysis, path: Path) -> dict[str, Any]:
         "by_aspect": by_aspect,
         "scalability": scalability(known.get("cpus")),
         "power": power_tables(analysis),
-        "kinds": [kind_summary(analysis, kind, styles, with_steps=by_aspect is None) for kind in kinds],
+        "kinds": [kind_summary(analysis, kind, styles, by_aspect) for kind in kinds],
         "choices": chosen,
         "choice_pictures": [situation_figure.figure(one.kinds, one.reference) for one in chosen],
         "interactions": interactions(analysis),
@@ -137,18 +137,22 @@ def relative(target: Path, page: Path) -> str:
 
 
 def kind_summary(
-    analysis: Analysis, kind: str, styles: dict[str, palette.Style], *, with_steps: bool
+    analysis: Analysis, kind: str, styles: dict[str, palette.Style], before: AspectAnswer | None
 ) -> dict[str, Any]:
-    """One kind of workload: real programs and synthetic workloads are never averaged together."""
+    """One kind of workload: real programs and synthetic workloads are never averaged together.
+
+    Without the steps and the advice that stand `before`.
+    """
     summaries = analysis.summaries(kind)
     found = answer(analysis, kind, summaries)
     return {
         "kind": kind,
         "title": wording.KINDS[kind],
         "answer": found,
+        "advice": "" if before and before.of == kind else found.advice,
         "sure": f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
         "mind": [*wording.notes_of_cards(analysis, kind), *found.notes],
-        "steps": next_steps(analysis, kind, found) if with_steps else [],
+        "steps": [] if before else next_steps(analysis, kind, found),
         "why": sentences(analysis, kind, summaries),
         "summaries": ordered(summaries),
         "causes": causes(analysis, kind),

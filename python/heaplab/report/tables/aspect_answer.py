@@ -15,12 +15,13 @@ METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}
 NAMED = 3  # largest number of allocators that a sentence names; of more it gives the number
 PROGRAMS = "programs"  # id of the aspect of real programs
+PROGRAM = "program"  # their kind of workload
 
 
 @dataclass(frozen=True)
 class AspectAnswer:
     advice: str
-    where: str  # which allocator is better in which aspect
+    of: str  # the kind of workload whose own advice this is; "" if it weighs aspects
     sure: str
     steps: list[Step]
     summaries: list[AspectSummary]
@@ -33,12 +34,12 @@ def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
     if not summaries:
         return None
     kind = next(kind for kind in wording.KINDS if analysis.summarised(kind))
-    said = lead_by_programs(analysis, summaries) or lead(analysis.baseline, summaries)
+    said = headline(analysis, summaries)
     found = Answer(kind, said, [], [], [], undecided(summaries))
     studies = [study for kind in wording.KINDS for study in analysis.summarised(kind)]
     return AspectAnswer(
         said,
-        by_aspect(analysis.baseline, summaries),
+        PROGRAM if advises_programs(analysis, summaries) else "",
         f"{wording.extent(studies)} {noise(analysis.baseline, summaries)}",
         next_steps(analysis, kind, found),
         summaries,
@@ -55,12 +56,17 @@ def kinds_with_mean(analysis: Analysis, summaries: list[AspectSummary]) -> list[
     ]
 
 
-def lead_by_programs(analysis: Analysis, summaries: list[AspectSummary]) -> str:
-    """What is advised for real programs, by their own time and memory; "" where they have no mean."""
-    if "program" not in kinds_with_mean(analysis, summaries):
-        return ""
-    said = answer(analysis, "program", analysis.summaries("program")).advice
-    return f"Real programs: {said[:1].lower()}{said[1:]}"
+def advises_programs(analysis: Analysis, summaries: list[AspectSummary]) -> bool:
+    """Whether the headline is what is advised for real programs by their own time and memory."""
+    return PROGRAM in kinds_with_mean(analysis, summaries)
+
+
+def headline(analysis: Analysis, summaries: list[AspectSummary]) -> str:
+    """The first sentence: about real programs where they have a mean of their own, else by aspect."""
+    if not advises_programs(analysis, summaries):
+        return lead(analysis.baseline, summaries)
+    said = answer(analysis, PROGRAM, analysis.summaries(PROGRAM)).advice
+    return f"For real programs, {said[:1].lower()}{said[1:]}"
 
 
 def lead(baseline: str, summaries: list[AspectSummary]) -> str:
@@ -79,10 +85,16 @@ def lead(baseline: str, summaries: list[AspectSummary]) -> str:
     cheap = [name for name in faster if memory is None or not is_dearer(memory, name)]
     pick = (cheap or faster)[0]
     ratio = real.judged[pick].ratio
-    alike = [one for one in faster if one != pick and real.judged[one].ratio.low <= ratio.high]
+    quicker = [one for one in faster if real.judged[one].ratio.high < ratio.low]
+    alike = [one for one in faster if real.judged[one].ratio.low <= ratio.high]
+    alike = [one for one in alike if one not in (pick, *quicker)]
     said = f"{wording.change(ratio, 'less time', 'more time')}{memory_of(memory, pick)}"
     others = units.counted(len(alike), "other")
     more = f" {others} cannot be told apart from it in time." if alike else ""
+    if quicker:
+        more += (
+            f" Faster, with more memory, {'is' if len(quicker) == 1 else 'are'} {wording.listed(quicker)}."
+        )
     if cheap:
         return f"Use {pick} for real programs: {said}.{more}"
     return f"Use {pick} for real programs only where memory is not short: {said}.{more}"
@@ -195,14 +207,11 @@ def rests_on(summary: AspectSummary) -> str:
 def table(analysis: Analysis, summaries: list[AspectSummary]) -> Table:
     """Aspects down, allocators across."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
-    caption = (
-        f"{by_aspect(analysis.baseline, summaries)} Relative to {analysis.baseline} (below 1 is better): "
-        f"means with {LEVEL} intervals"
-    )
+    caption = f"By aspect, relative to {analysis.baseline} (below 1 is better): means with {LEVEL} intervals"
     rows, missing = [], "no figure of some cell"
     for s in summaries:
         metric = METRICS[s.about.measure]
         entries = [ratio_entry(s.judged[name], metric, missing, colored=True) for name in others]
         rows.append((s.about.title, entries))
-    asked = [f"{s.about.title}: {s.about.question} ({rests_on(s)})" for s in summaries]
-    return Table(caption, others, rows, "aspect", notes=[legend(summaries), *asked])
+    asked = [f"{s.about.question} ({rests_on(s)})" for s in summaries]
+    return Table(caption, others, rows, "aspect", remarks=asked, notes=[legend(summaries)])

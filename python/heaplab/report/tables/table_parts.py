@@ -30,6 +30,7 @@ class Table:
     corner: str = ""
     groups: list[tuple[str, int]] = field(default_factory=list)  # heads, each over a number of columns
     manners: list[str] = field(default_factory=list)  # a second line in small print for each column
+    remarks: list[str] = field(default_factory=list)  # a second line in small print for each row
     notes: list[str] = field(default_factory=list)  # below the table
 
 

@@ -60,7 +60,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
     for kind in kinds_with_mean(analysis, by_aspect.summaries if by_aspect else []):
         if not analysis.only_within:
             console.print(f"\n[bold]{wording.KINDS[kind].capitalize()}[/]")
-            _print_kind(analysis, kind, console, with_steps=by_aspect is None)
+            _print_kind(analysis, kind, by_aspect, console)
     for found in choices(analysis):
         console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
         for sentence in (*found.sentences, *found.experiments):
@@ -94,7 +94,6 @@ def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) ->
     for summary in found.summaries:
         about = f"{summary.about.question} ({rests_on(summary)})"
         put(console, escape(about), label=summary.about.id, indent=ASPECT)
-    put(console, escape(found.where))
     means = f"Geometric means, times {analysis.baseline}'s, with {LEVEL} intervals."
     put(console, escape(f"{means} {legend(found.summaries)}"))
 
@@ -113,10 +112,13 @@ def _aspect_columns(summaries: list[AspectSummary], names: list[str]) -> list[Co
     return columns
 
 
-def _print_kind(analysis: Analysis, kind: str, console: Console, *, with_steps: bool) -> None:
+def _print_kind(analysis: Analysis, kind: str, before: AspectAnswer | None, console: Console) -> None:
+    """The answer of a kind of workload, without the steps and the advice that stand `before`."""
     summaries = analysis.summaries(kind)
     found, known = answer(analysis, kind, summaries), causes(analysis, kind)
-    steps = next_steps(analysis, kind, found) if with_steps else []
+    steps = [] if before else next_steps(analysis, kind, found)
+    if not before or before.of != kind:
+        put(console, f"[bold]{escape(found.advice)}[/]")
     _print_answer(analysis, found, steps, sentences(analysis, kind, summaries), console)
     console.print()
     put_table(console, _columns(analysis, kind, ordered(summaries), known))
@@ -133,7 +135,6 @@ def _print_kind(analysis: Analysis, kind: str, console: Console, *, with_steps: 
 def _print_answer(
     analysis: Analysis, found: Answer, steps: list[Step], why: list[str], console: Console
 ) -> None:
-    put(console, f"[bold]{escape(found.advice)}[/]")
     sure = f"{wording.extent(analysis.summarised(found.kind))} {wording.noise(analysis, found.kind)}"
     _labelled(console, "How sure", [sure])
     _labelled(console, "Mind", [*wording.notes_of_cards(analysis, found.kind), *found.notes])

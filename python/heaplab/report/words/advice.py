@@ -146,13 +146,36 @@ def advice(baseline: str, ranked: list[Summary], leaders: list[Leader]) -> str:
     if not _gains(places[pick]):
         said += f", and {wording.change(places[pick].cost.ratio, 'less', 'more')} of both together"
     said += "."
-    if equals:
-        said += f" {wording.listed(equals)} cannot be told apart from {pick}."
-    if pick not in fastest.names and not fastest.open:
-        said += f" Where only time counts: {wording.listed(fastest.names)}."
+    for_time = [] if pick in fastest.names or fastest.open else fastest.names
+    quicker = [s for s in _as_fast(ranked, places[pick]) if s.allocator not in for_time]
+    slower_equals = [name for name in equals if places[name] not in quicker]
+    if quicker:
+        said += f" {_beside(quicker)}."
+    if slower_equals:
+        said += f" {wording.listed(slower_equals)} cannot be told apart from {pick}."
+    if for_time:
+        said += f" Where only time counts, use {wording.listed(for_time)}."
     if pick not in leanest.names and not leanest.open:
-        said += f" Where memory is short: {wording.listed(leanest.names)}."
+        said += f" Where memory is short, use {wording.listed(leanest.names)}."
     return said
+
+
+def _as_fast(ranked: list[Summary], pick: Summary) -> list[Summary]:
+    """The allocators whose time in the table is not above that of the recommended one, the fastest first."""
+    found = [s for s in ranked if s is not pick and s.time.ratio.estimate <= pick.time.ratio.estimate]
+    return sorted(found, key=lambda s: s.time.ratio.estimate)
+
+
+def _beside(quicker: list[Summary]) -> str:
+    """ "a (0.82× the time, 1.07× the memory) is as fast or faster"."""
+    places = [
+        f"{s.allocator} ({units.ratio(s.time.ratio.estimate)} the time, "
+        f"{units.ratio(s.memory.ratio.estimate)} the memory)"
+        for s in quicker
+    ]
+    if len(places) > NAMED:
+        places[NAMED:] = [f"{len(places) - NAMED} more"]
+    return f"{wording.listed(places)} {'is' if len(quicker) == 1 else 'are'} as fast or faster"
 
 
 def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Summary], notes: list[str]) -> Answer:
@@ -160,7 +183,8 @@ def _on_time_alone(analysis: Analysis, kind: str, ranked: list[Summary], notes: 
     fastest = leader(analysis, kind, ranked, "Fastest", TIME_ONLY)
     said, use = f"Stay with {analysis.baseline}: nothing is shown to be faster.", [analysis.baseline]
     if analysis.baseline not in fastest.names:
-        said, use = f"Where time counts, use {fastest.who}: {fastest.text}.", fastest.names
+        tied = ", " if len(fastest.names) > 1 else ": "
+        said, use = f"Where time counts, use {fastest.who}{tied}{fastest.text}.", fastest.names
     undecided = [s.allocator for s in ranked if s.time.verdict is Verdict.UNDECIDED]
     return Answer(kind, said, [fastest], [*notes, wording.UNSEEN_MEMORY], use, undecided)
 
@@ -189,12 +213,12 @@ def _may_gain(judged: Judged) -> bool:
 
 
 def _stay(baseline: str, ranked: list[Summary], balanced: Leader) -> str:
-    gains = "; ".join(f"{s.allocator}: {_effect(s, baseline)}" for s in ranked if _gains(s))
+    gains = "; ".join(f"{s.allocator} has {_effect(s, baseline)}" for s in ranked if _gains(s))
     if balanced.names == [baseline]:
-        said = f"Stay with {baseline}: every other one is shown to be a worse trade-off."
-        return f"{said} Better in one of the two: {gains}." if gains else said
+        said = f"Stay with {baseline}: every other one is shown to be a worse trade-off"
+        return f"{said}, though {gains}." if gains else f"{said}."
     if gains:
-        return f"Nothing is shown to be a better trade-off than {baseline}; it depends. {gains}."
+        return f"Nothing is shown to be a better trade-off than {baseline}. It depends: {gains}."
     tied = [s for s in ranked if s.allocator in balanced.names]
     undecided = [s.allocator for s in tied if any(map(_may_gain, (s.time, s.memory, s.cost)))]
     if undecided:
