@@ -15,9 +15,9 @@ from heaplab.analysis.gate_cells import (
     GateCell as GateCell,
     GateLimits as GateLimits,
     gate_cells as gate_cells,
-    outcome_of as outcome_of,
     seconds_for_limits as seconds_for_limits,
 )
+from heaplab.analysis.gate_outcome import Gate as Gate, GateOutcome as GateOutcome
 from heaplab.analysis.leaders import (
     improvements as improvements,
     promising as promising,

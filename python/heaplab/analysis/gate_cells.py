@@ -89,14 +89,6 @@ def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCel
     ]
 
 
-def outcome_of(cells: Sequence[GateCell]) -> GateVerdict:
-    """The worst verdict of all: worse, then what the machine could not tell."""
-    if any(one.verdict is GateVerdict.WORSE for one in cells):
-        return GateVerdict.WORSE
-    silent = any(one.is_silent for one in cells)
-    return GateVerdict.COULD_NOT_TELL if silent else GateVerdict.NOT_WORSE
-
-
 def seconds_for_limits(analysis: Analysis, cells: Sequence[GateCell]) -> float:
     """Seconds of further measuring that the limits need; infinity if a cell gives no estimate yet.
 

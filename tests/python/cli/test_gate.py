@@ -1,6 +1,7 @@
 """`heaplab gate`: its rule on simulated figures, its exit status, what it writes."""
 
 import json
+import re
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -11,11 +12,11 @@ import pytest
 import synthetic
 from laboratory import WARM, Call, Laboratory, failure, refusal, success
 
-from heaplab.analysis import GateCell, GateLimits, gate_cells, outcome_of, seconds_for_limits
+from heaplab.analysis import Gate, GateCell, GateLimits, GateOutcome, gate_cells, seconds_for_limits
 from heaplab.campaign import store
 from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.errors import HeaplabError
-from heaplab.records import CONTROL_SUFFIX, End, Run
+from heaplab.records import CONTROL_SUFFIX, End, Run, Status
 from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
@@ -116,14 +117,14 @@ def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) ->
     assert {dict(one.cell)["threads"] for one in worse} == {2}
     assert {one.metric for one in worse} == {"allocation_time", "throughput"}
     assert all(one.ratio.estimate == pytest.approx(1.3, rel=0.05) for one in worse)
-    assert headline(found).startswith("WORSE: ")
+    assert headline(Gate(found)).startswith("WORSE: ")
 
 
 def test_what_the_machine_could_not_tell_is_said(tmp_path: Path) -> None:
     cells = simulated(tmp_path, {"new": (1.08, 1.0)}, noise=0.3)
     assert all(one.verdict is not GateVerdict.WORSE for one in cells)
-    assert headline(cells).startswith("COULD NOT TELL ")
-    assert "could not tell: noise of " in as_markdown(cells, "")
+    assert headline(Gate(cells)).startswith("COULD NOT TELL ")
+    assert "could not tell: noise of " in as_markdown(Gate(cells), "")
 
 
 def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Pat
 
 
 def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None:
-    found = as_bencher(simulated(tmp_path, {"new": (1.3, 1.0)}))
+    found = as_bencher(Gate(simulated(tmp_path, {"new": (1.3, 1.0)})))
     for measures in found.values():
         for metric in measures.values():
             assert set(metric) <= {"value", "lower_value", "upper_value"}
@@ -155,12 +156,23 @@ def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None
 
 def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
     cells = simulated(tmp_path, slow_with_two_threads)
-    lines = as_markdown(cells, "heaplab gate a|b").splitlines()
+    lines = as_markdown(Gate(cells), "heaplab gate a|b").splitlines()
     assert lines[0].startswith("**heaplab gate: WORSE: 2 of 12 ")
     table = [line for line in lines if line.startswith("|")]
     assert "| worse |" in table[2]
     assert "| not worse |" in table[-1]
     assert {line.count("|") for line in table} == {8}
+
+
+def test_no_comparison_and_a_lost_run_are_no_pass(tmp_path: Path) -> None:
+    assert Gate([]).outcome is GateOutcome.FAILED
+    fine = simulated(tmp_path, {"new": (0.5, 0.5)})
+    run = next(one for one in synthetic.campaign(["old", "new"]) if isinstance(one, Run))
+    lost = run.model_copy(update={"allocator": "new", "status": Status.FAILED, "reason": "exit status 1"})
+    assert Gate(fine).outcome is GateOutcome.NOT_WORSE
+    assert Gate(fine, [lost]).outcome is GateOutcome.FAILED
+    assert headline(Gate(fine, [lost])) == "FAILED: 1 run gave no figure: new: exit status 1."
+    assert Gate(simulated(tmp_path, {"new": (2, 2)}), [lost]).outcome is GateOutcome.WORSE
 
 
 # ---------------------------------------------------------------- end to end
@@ -206,6 +218,39 @@ def test_a_new_one_that_crashes_is_no_pass(suite: Call, monkeypatch: pytest.Monk
     assert "killed by SIGABRT" in printed
 
 
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (["false"], "exit status 1"),
+        (["sh", "-c", "exit 3"], "exit status 3"),
+        (["sh", "-c", "kill -9 $$"], "killed by SIGKILL"),
+        (["ls", "/no/such/file"], "exit status 2"),
+    ],
+)
+def test_a_gate_that_compared_nothing_fails_in_every_output(
+    lab: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def says(text: str) -> bool:
+        found = re.search(f"runs gave no figure: old: {reason}.*; nothing was compared", text, re.DOTALL)
+        return found is not None
+
+    def gate(*words: str) -> str:
+        return failure(lab.heaplab("gate", "glibc", "glibc", *words, *WARM, "--", *program))
+
+    printed = gate("--markdown", "gate.md", "--junit", "gate.xml")
+    assert says(printed)
+    assert printed.startswith("FAILED: ")
+    assert says((tmp_path / "gate.md").read_text().splitlines()[0])
+    suite = ElementTree.parse(tmp_path / "gate.xml").getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    printed = gate("--json", "-o", str(tmp_path / "again"))
+    found = json.loads(printed.splitlines()[0])
+    assert (found["failed"], found["outcome"], found["cells"]) == (True, "failed", [])
+    assert says(found["says"])
+
+
 def test_what_the_machine_could_not_tell_fails_if_asked_to(suite: Call) -> None:
     words = ("--budget", "1ms", "--json")  # two blocks allow no interval
     status, printed = suite("same", "same", *words)
@@ -248,12 +293,12 @@ def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -
     records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], noise=0.3)
     noisy = synthetic.analysis_of(records, tmp_path)
     before = gate_cells([noisy], LIMITS)
-    assert outcome_of(before) is GateVerdict.COULD_NOT_TELL
+    assert Gate(before).outcome is GateOutcome.COULD_NOT_TELL
     assert 1 < seconds_for_limits(noisy, before) < inf
     told = [replace(one, told_by_count=True) for one in before if one.is_time]
     assert {one.why for one in told} == {"instructions tell"}
-    assert outcome_of(told) is GateVerdict.NOT_WORSE
-    assert headline(told).startswith("NOT WORSE")
+    assert Gate(told).outcome is GateOutcome.NOT_WORSE
+    assert headline(Gate(told)).startswith("NOT WORSE")
 
 
 @pytest.mark.parametrize(

@@ -149,15 +149,20 @@ def judged(
     paths: Sequence[Path], limits: analysis.GateLimits, concerned: Collection[Compared]
 ) -> CommitTrial:
     """The verdict on the comparisons `concerned`. A commit with failed runs has no verdict but "worse"."""
-    cells, lost = run_gate.judged([load(path) for path in paths], limits)
-    if concerned:
-        cells = [one for one in cells if (one.experiment, one.cell, gate_output.measure_of(one)) in concerned]
-    state = State(analysis.outcome_of(cells))
-    if lost and state is not State.WORSE:
-        return CommitTrial(State.UNUSABLE, why=f"its runs fail: {lost[0].reason}")
+    gate = run_gate.judged([load(path) for path in paths], limits)
+    cells = [one for one in gate.cells if not concerned or compared_in(one) in concerned]
+    outcome = replace(gate, cells=cells).outcome
+    if gate.lost and outcome is not analysis.GateOutcome.WORSE:
+        return CommitTrial(State.UNUSABLE, why=f"its runs fail: {gate.lost[0].reason}")
     if len(cells) < len(concerned):
         return CommitTrial(State.COULD_NOT_TELL, why="no figure of what is worse in the end")
-    return CommitTrial(state, [gate_output.plain_cell(one) for one in gate_output.ordered_cells(cells)])
+    return CommitTrial(
+        State(outcome), [gate_output.plain_cell(one) for one in gate_output.ordered_cells(cells)]
+    )
+
+
+def compared_in(one: analysis.GateCell) -> Compared:
+    return one.experiment, one.cell, gate_output.measure_of(one)
 
 
 def refuse_uncounted(work: Work) -> None:

@@ -78,10 +78,11 @@ def gate(
 ) -> int:
     """Fail if NEW is worse than OLD beyond a limit; for continuous integration.
 
-    OLD and NEW are libraries, allocators with settings, or commands. There are three outcomes: WORSE, exit
+    OLD and NEW are libraries, allocators with settings, or commands. There are four outcomes: WORSE, exit
     status 3, if the whole interval of a ratio, in any cell, lies beyond its limit and beyond what OLD may
     differ from itself; NOT WORSE, 0, if all lie within their limits; COULD NOT TELL, 0 or with --strict 4, if
-    this machine shows too little. Status 1: a run failed; 2: wrong usage. No limit is ever raised.
+    this machine shows too little; FAILED, 1, if a run failed or nothing was compared. Status 2: wrong usage.
+    No limit is ever raised.
 
     \b
     Examples:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from heaplab import analysis, stats
+from heaplab import analysis
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import Results
 from heaplab.catalog import contents as catalogs
@@ -38,10 +38,11 @@ from heaplab.cli.options.measuring_options import (
 )
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import load, without_figure
+from heaplab.cli.screen.exit_status import DONE
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import callgrind
-from heaplab.records import Arm, Run
+from heaplab.records import Arm
 from heaplab.report.terminal import gate_output
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
@@ -185,14 +186,12 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
     return arms
 
 
-def judged(
-    results: Sequence[Results], limits: analysis.GateLimits
-) -> tuple[list[analysis.GateCell], list[Run]]:
+def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.Gate:
     """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
     cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
     lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
     if cells or lost:
-        return cells, lost
+        return analysis.Gate(cells, lost)
     short = [one.campaign.budget for one in results if one.end and one.end.reason == "budget"]
     if short and short[0]:
         raise HeaplabError(
@@ -208,23 +207,23 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOption
     Raises HeaplabError if runs failed, or if there is nothing to judge.
     """
     results = [load(path) for path in paths]
-    cells, lost = judged(results, limits)
-    if is_typed("max_instructions") and not any(one.metric == analysis.INSTRUCTIONS for one in cells):
+    gate = judged(results, limits)
+    if is_typed("max_instructions") and not any(one.metric == analysis.INSTRUCTIONS for one in gate.cells):
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)
     if options.markdown:
-        options.markdown.write_text(gate_output.as_markdown(cells, command), encoding="utf-8")
+        options.markdown.write_text(gate_output.as_markdown(gate, command), encoding="utf-8")
     if options.junit:
-        gate_output.write_junit(cells, options.junit)
+        gate_output.write_junit(gate, options.junit)
     if options.bencher:
-        options.bencher.write_text(json.dumps(gate_output.as_bencher(cells), indent=2))
+        options.bencher.write_text(json.dumps(gate_output.as_bencher(gate), indent=2))
     if options.as_json:
-        click.echo(json.dumps(gate_output.plain_gate(cells)))
+        click.echo(json.dumps(gate_output.plain_gate(gate)))
     else:
-        gate_output.print_gate(cells, console())
-    outcome = analysis.outcome_of(cells)
-    if outcome is stats.GateVerdict.WORSE:
-        return WORSE
-    if lost:
-        raise HeaplabError(f"{len(lost)} runs gave no figure: {lost[0].allocator}: {lost[0].reason}")
-    return COULD_NOT_TELL if options.strict and outcome is stats.GateVerdict.COULD_NOT_TELL else 0
+        gate_output.print_gate(gate, console())
+    if gate.outcome is analysis.GateOutcome.FAILED:
+        raise HeaplabError(f"gate: {gate.why_failed}")
+    could_not_tell = COULD_NOT_TELL if options.strict else DONE
+    return {analysis.GateOutcome.WORSE: WORSE, analysis.GateOutcome.COULD_NOT_TELL: could_not_tell}.get(
+        gate.outcome, DONE
+    )

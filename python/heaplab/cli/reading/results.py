@@ -30,6 +30,8 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) 
     from heaplab.report.page import report_page  # imports matplotlib, which measuring does not need
 
     results = load(path)
+    if not results.runs:
+        raise HeaplabError(f"{results.path}: nothing was measured")
     reasons = {run.reason for run in results.runs}
     if len(reasons) == 1 and not any(run.status is Status.OK for run in results.runs):
         raise HeaplabError(f"{results.path}: no run gave a figure: {reasons.pop()}")

@@ -9,25 +9,32 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.analysis import INSTRUCTIONS, MEMORY, GateCell, outcome_of
+from heaplab.analysis import INSTRUCTIONS, MEMORY, Gate, GateCell, GateOutcome
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
 from heaplab.report.words import markdown, units
 from heaplab.stats import LEVEL, GateVerdict
 
 ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
-TONES = {GateVerdict.WORSE: "red", GateVerdict.COULD_NOT_TELL: "yellow", GateVerdict.NOT_WORSE: "green"}
+TONES = {
+    GateOutcome.WORSE: "red",
+    GateOutcome.FAILED: "red",
+    GateOutcome.COULD_NOT_TELL: "yellow",
+    GateOutcome.NOT_WORSE: "green",
+}
 NANOSECONDS = 1e9
 HEADS = ("cell", "metric", "new to old", LEVEL, "old to old", "may be", "verdict")
 
 
-def headline(cells: Sequence[GateCell]) -> str:
+def headline(gate: Gate) -> str:
     """The outcome of the gate, and how many comparisons lead to it."""
-    asked = units.counted(len(cells), "comparison")
+    cells, asked = gate.cells, units.counted(len(gate.cells), "comparison")
+    if gate.outcome is GateOutcome.FAILED:
+        return f"FAILED: {gate.why_failed}."
     if worse := sum(one.verdict is GateVerdict.WORSE for one in cells):
         return f"WORSE: {worse} of {asked} {'is' if worse == 1 else 'are'} beyond the limit."
     if silent := sum(one.is_silent for one in cells):
@@ -55,31 +62,41 @@ def fields(one: GateCell) -> tuple[str, ...]:
     )
 
 
-def print_gate(cells: Sequence[GateCell], console: Console) -> None:
-    color = TONES[ordered_cells(cells)[0].verdict] if cells else "yellow"
-    put(console, f"[bold {color}]{escape(headline(cells))}[/]")
-    rows = [fields(one) for one in ordered_cells(cells)]
-    columns = zip(HEADS, zip(*rows, strict=True), strict=True) if rows else []
+def print_gate(gate: Gate, console: Console) -> None:
+    put(console, f"[bold {TONES[gate.outcome]}]{escape(headline(gate))}[/]")
+    if not gate.cells:
+        return
+    columns = zip(HEADS, zip(*map(fields, ordered_cells(gate.cells)), strict=True), strict=True)
     put_table(console, [Column(head, [escape(text) for text in texts]) for head, texts in columns])
 
 
-def as_markdown(cells: Sequence[GateCell], command: str) -> str:
+def as_markdown(gate: Gate, command: str) -> str:
     """A table for a comment on a pull request."""
-    table = markdown.table(HEADS, [fields(one) for one in ordered_cells(cells)])
+    table = markdown.table(HEADS, [fields(one) for one in ordered_cells(gate.cells)])
     note = (
         f"Ratios with {LEVEL} intervals, paired by block, of counts under callgrind with the range of all "
         "runs. Where OLD differs from itself by more than the limit, this machine could not tell."
     )
-    return "\n".join([f"**heaplab gate: {headline(cells)}**", "", table, note, "", f"`{command}`", ""])
+    return "\n".join([f"**heaplab gate: {headline(gate)}**", "", table, note, "", f"`{command}`", ""])
 
 
-def write_junit(cells: Sequence[GateCell], path: Path) -> None:
-    """Write one test case for each comparison, skipped if the machine could not tell. Raises OSError."""
+def write_junit(gate: Gate, path: Path) -> None:
+    """Write a test case for each comparison, skipped if the machine could not tell, and one for the runs.
+
+    Raises OSError.
+    """
     suite = TestSuite("heaplab gate")
-    suite.add_testcases([case_of(one) for one in cells])
+    suite.add_testcases([*map(case_of, gate.cells), case_of_runs(gate)])
     document = JUnitXml("heaplab gate")
     document.add_testsuite(suite)
     document.write(str(path), pretty=True)
+
+
+def case_of_runs(gate: Gate) -> TestCase:
+    case = TestCase("every run gave a figure", "heaplab.gate.runs")
+    if gate.why_failed:
+        case.result = [Error(gate.why_failed, "failed")]
+    return case
 
 
 def case_of(one: GateCell) -> TestCase:
@@ -95,10 +112,10 @@ def case_of(one: GateCell) -> TestCase:
     return case
 
 
-def as_bencher(cells: Sequence[GateCell]) -> dict[str, Any]:
+def as_bencher(gate: Gate) -> dict[str, Any]:
     """The ratios NEW to OLD, which hold on any machine, and the medians of NEW on this machine."""
     found: dict[str, Any] = {}
-    for one in cells:
+    for one in gate.cells:
         if one.ratio.estimate == one.ratio.estimate:  # not NaN
             measures = found.setdefault(fields(one)[0], {})
             measures[f"{measure_of(one)}-ratio"] = metric_of(one, 1, ratio=True)
@@ -121,13 +138,13 @@ def metric_of(one: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
     return found
 
 
-def plain_gate(cells: Sequence[GateCell]) -> dict[str, Any]:
+def plain_gate(gate: Gate) -> dict[str, Any]:
     return {
         "schema": 1,
-        "failed": any(one.verdict is GateVerdict.WORSE for one in cells),
-        "outcome": str(outcome_of(cells)),
-        "says": headline(cells),
-        "cells": [plain_cell(one) for one in ordered_cells(cells)],
+        "failed": gate.outcome in (GateOutcome.WORSE, GateOutcome.FAILED),
+        "outcome": str(gate.outcome),
+        "says": headline(gate),
+        "cells": [plain_cell(one) for one in ordered_cells(gate.cells)],
     }
 
 
