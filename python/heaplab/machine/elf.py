@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import SymbolTableSection
@@ -106,6 +107,13 @@ def interpreter(path: Path) -> str | None:
     with opened(path, "not a program this machine can run") as elf:
         segments = (one for one in elf.iter_segments() if isinstance(one, InterpSegment))
         return next((str(one.get_interp_name()) for one in segments), None)
+
+
+def needed(path: Path) -> list[str]:
+    """The libraries that a library or a program names as needed. Raises UsageError if it is no ELF file."""
+    with opened(path, "not an ELF library") as elf:
+        segments = (one for one in elf.iter_segments() if isinstance(one, DynamicSegment))
+        return [vars(tag)["needed"] for segment in segments for tag in segment.iter_tags("DT_NEEDED")]
 
 
 def is_go(path: Path) -> bool:

@@ -20,6 +20,7 @@ from heaplab.machine import elf
 from heaplab.records import Arm, Sample, ServedBy
 
 C_LIBRARY_NAME = "libc.so.6"
+GLIBC_LOADER = re.compile(r"ld-linux.*|ld64\.so.*|ld\.so\.1")
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
 CXX_LIBRARY = re.compile(r"(libstdc\+\+|libc\+\+)")
 BINDING = re.compile(r"binding file (.+) \[\d+\] to (.+) \[\d+\]: normal symbol `malloc'")
@@ -63,12 +64,36 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm
         return f"{name} changes its user, group or capabilities, so the loader ignores LD_PRELOAD"
     if elf.own_malloc(binary):
         return f"{name} has a malloc of its own"
-    if not Path(loader).name.startswith("ld-linux"):
-        return ""  # this loader cannot report bindings
+    if not GLIBC_LOADER.fullmatch(Path(loader).name):
+        return fault_of_c_library(program, library)  # this loader cannot report bindings
     bound = bound_malloc(Path(loader), binary, environment)
     if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
         return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
     return ""
+
+
+def refuse_other_c_library(program: Path, library: Arm) -> None:
+    """Raise UsageError for a program that would not even start with `library` preloaded."""
+    if fault := fault_of_c_library(program, library):
+        raise UsageError(fault)
+
+
+def fault_of_c_library(program: Path, library: Arm) -> str:
+    """Why the C library of the program cannot load `library`, which needs glibc; "" if it can.
+
+    The name of the program's loader tells which C library it belongs to.
+    """
+    binary = interpreter_of(program)
+    loader = elf.interpreter(binary)
+    if loader is None or GLIBC_LOADER.fullmatch(Path(loader).name):
+        return ""
+    bound = [path for path in library.preload if C_LIBRARY_NAME in elf.needed(Path(path))]
+    if not bound:
+        return ""
+    return (
+        f"{binary.name} has another C library than glibc (its loader is {Path(loader).name}), "
+        f"which {Path(bound[0]).name} needs"
+    )
 
 
 def fault_of_process(pid: int, environment: Mapping[str, str], library: Arm) -> str:

@@ -64,6 +64,7 @@ def check(program: str, wanted: Wanted) -> None:
     library = arm_of(wanted)
     environment = environment_for(library)
     path = interposition.resolve_program(program, environment)
+    interposition.refuse_other_c_library(path, library)
     if fault := interposition.fault_of_program(path, environment, library):
         raise UsageError(f"{fault}; nothing to record but what it starts, each by itself")
     if wanted.instructions and (fault := tool.why_no_instructions()):

@@ -49,6 +49,7 @@ def with_(
         library = without_deep_binding(library)
     environment = environment_for(library)
     path = interposition.resolve_program(program[0], environment)
+    interposition.refuse_other_c_library(path, library)
     if library.preload and (fault := interposition.fault_of_program(path, environment, library)):
         note(f"warning: {fault}")
     if library.huge_pages:
