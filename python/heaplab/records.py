@@ -238,6 +238,8 @@ ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(de
 
 CONTROL_SUFFIX = "#again"
 BETWEEN_S = 0.05  # s between two runs that no record holds: starting, records
+# A user's program that takes fewer s is executed several times in a run, and may have no memory.
+SHORT_PROGRAM_S = 0.05
 
 
 def refuse_no_text(words: Iterable[str]) -> None:

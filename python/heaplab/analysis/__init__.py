@@ -31,6 +31,7 @@ from heaplab.analysis.metrics import (
     PEAK as PEAK,
     PERCENTILES as PERCENTILES,
     SYSTEM as SYSTEM,
+    WALL as WALL,
 )
 from heaplab.analysis.power import Outlook as Outlook, Power as Power, power_of as power_of
 from heaplab.analysis.rows import (

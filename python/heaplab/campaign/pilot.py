@@ -11,10 +11,11 @@ from heaplab.campaign import fit_lengths, plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Block, Candidate, Cell
 from heaplab.campaign.runner import Progress
-from heaplab.campaign.user_program import SHORT_S, executions_of
+from heaplab.campaign.user_program import executions_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import deep_binding
-from heaplab.records import Arm, Campaign, Pilot, Run, Status
+from heaplab.machine.watch import FEWEST_SAMPLES
+from heaplab.records import SHORT_PROGRAM_S, Arm, Campaign, Pilot, Run, Status
 
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
@@ -62,7 +63,7 @@ class PilotRunner:
         if reason := too_long(campaign, [(cell, wall)], self.share):
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
-        seen = wall >= SHORT_S or all(process.peak_memory for process in processes)
+        seen = wall >= SHORT_PROGRAM_S or all(process.peak_memory for process in processes)
         executions = 1 if cell.workload.server else executions_of(wall, most)
         found = Pilot(wall_time=wall, executions=executions, memory=seen)
         tried = campaign.model_copy(update={"pilot": found})
@@ -215,10 +216,10 @@ def outcome_of_pilot(campaign: Campaign, cell: Cell, limit: float) -> str:
     pilot = campaign.pilot
     assert pilot
     if pilot.executions > 1:
-        unseen = "" if pilot.memory else "; its memory cannot be seen"
+        unseen = "" if pilot.memory else f"; its memory cannot be seen in {FEWEST_SAMPLES} samples"
         return (
-            f"one execution takes {in_words(pilot.wall_time)}, less than {in_words(SHORT_S)}: a run is "
-            f"{pilot.executions} of them in a row, and times are their means{unseen}"
+            f"one execution takes {in_words(pilot.wall_time)}, less than {in_words(SHORT_PROGRAM_S)}: a run "
+            f"is {pilot.executions} of them in a row, and times are their means{unseen}"
         )
     may = f"one run takes {in_words(pilot.wall_time)} and may take {in_words(limit)}"
     if campaign.time_limit or campaign.budget is None:

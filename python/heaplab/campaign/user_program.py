@@ -12,9 +12,8 @@ from heaplab.campaign import standard_input
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import Execution, Job, Steps, plain_environment
 from heaplab.machine.watch import INTERVAL_S, Limits
-from heaplab.records import Campaign, Process
+from heaplab.records import SHORT_PROGRAM_S, Campaign, Process
 
-SHORT_S = 0.050  # a program that takes less time is executed several times in a run
 RUN_S = 0.2  # intended duration of a run of a short program
 START_S = 0.005  # time that heaplab needs to start a process
 SHORT_INTERVAL_S = 0.001  # time between two samples of the memory of a short program
@@ -23,7 +22,7 @@ COUNTS = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_swi
 
 def executions_of(wall: float, most: float) -> int:
     """The number of executions in a run, if one takes `wall` s and all together may take `most` s."""
-    return max(1, ceil(min(RUN_S, most) / (wall + START_S))) if wall < SHORT_S else 1
+    return max(1, ceil(min(RUN_S, most) / (wall + START_S))) if wall < SHORT_PROGRAM_S else 1
 
 
 @dataclass(frozen=True)

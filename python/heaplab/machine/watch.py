@@ -13,6 +13,8 @@ INTERVAL_S = 0.010  # between two samples of memory, after the first samples of 
 FIRST_INTERVAL_S = 0.001
 CHILDREN_EVERY = 8  # samples between two searches for new processes of the tree
 FEWEST_SAMPLES = 5  # a peak seen in fewer samples says nothing
+# FIRST_INTERVAL_S apart, to see a short program often enough: about half find it being loaded.
+FIRST_SAMPLES = 2 * FEWEST_SAMPLES
 CURVE_POINTS = 200  # points of the memory curve that are kept
 PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
 Look = Callable[[float, Sequence[int]], None]  # gets s since the start, and the processes of the tree
@@ -63,8 +65,8 @@ class MemoryCurve:
 class Watcher:
     """Samples the memory of a process tree.
 
-    The first sample is to be taken after 1 ms; the time to the next one grows to `interval`. `tick` is called
-    at every sample, and `look` with the processes of the tree.
+    The first samples are to be taken FIRST_INTERVAL_S apart; then the time to the next one grows to
+    `interval`. `tick` is called at every sample, and `look` with the processes of the tree.
     """
 
     def __init__(
@@ -96,7 +98,8 @@ class Watcher:
     def sample(self, at: float) -> str:
         """Sample when the program has run for `at` s; return the limit it exceeds: "time", "memory" or ""."""
         self._samples += 1
-        self.wait = min(self._interval, self.wait * 1.5)
+        if self._samples >= FIRST_SAMPLES:
+            self.wait = min(self._interval, self.wait * 1.5)
         self._tick()
         if self._samples % CHILDREN_EVERY == 0:
             self._tree = descendants(self._pid)

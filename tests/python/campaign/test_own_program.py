@@ -18,8 +18,8 @@ from heaplab.campaign.user_program import UserProgram, executions_of, in_a_row
 from heaplab.cli.benchmarks import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Steps, alone
-from heaplab.machine.watch import Limits
-from heaplab.records import AnyRecord, Campaign, Pilot, Process, Run, Status
+from heaplab.machine.watch import FEWEST_SAMPLES, FIRST_INTERVAL_S, Limits
+from heaplab.records import SHORT_PROGRAM_S, AnyRecord, Campaign, Pilot, Process, Run, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.words import wording
@@ -28,6 +28,7 @@ from heaplab.report.words.advice import answer
 ALLOCATORS = ["glibc", "same", "slow"]
 ARMS = len(ALLOCATORS) + 1  # and the baseline once more
 FOREVER = 1e9  # s
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
@@ -164,6 +165,15 @@ def test_memory_that_one_pilot_run_did_not_see_is_left_out_of_the_whole_campaign
         said: list[str] = []
         assert PilotRunner({}, said.append)(campaign()).pilot.memory is seen
         assert ("memory cannot be seen" in said[0]) is not seen
+
+
+def test_pages_and_reports_name_the_limits_of_short_programs() -> None:
+    short, apart = f"less than {SHORT_PROGRAM_S * 1e3:g} ms", f"{FIRST_INTERVAL_S * 1e3:g} ms apart"
+    for page in ("guide.md", "method.md"):
+        text = " ".join((DOCS / page).read_text().split())
+        assert short in text
+        assert f"sampled {FEWEST_SAMPLES} times, {apart}" in text
+    assert f"more work, {SHORT_PROGRAM_S * 1e3:g} ms or more" in wording.UNSEEN_MEMORY
 
 
 def test_how_often_a_program_is_executed() -> None:

@@ -13,7 +13,7 @@ from bare_records import bare_arm
 from subprocesses import HEEDING, gone, printed_by, ran, until
 
 from heaplab.machine.execute import CannotStartError, Execution, environment_for, execute
-from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, Limits, Watcher, thin_curve
+from heaplab.machine.watch import CURVE_POINTS, FEWEST_SAMPLES, FIRST_INTERVAL_S, Limits, Watcher, thin_curve
 
 MIB = 1 << 20
 LIMITS = Limits(time=20)
@@ -178,6 +178,16 @@ def test_a_peak_seen_in_few_looks_is_absent() -> None:
         seen = len(process.memory) >= FEWEST_SAMPLES
         assert [process.peak_memory is not None, process.mean_memory is not None] == [seen, seen]
     assert seen
+
+
+def test_the_first_looks_are_close_enough_to_see_a_short_program() -> None:
+    watcher = Watcher(os.getpid(), LIMITS, interval=0.010)
+    waits = []
+    while watcher.wait < 0.010:
+        waits.append(watcher.wait)
+        watcher.sample(0.0)
+    assert waits[: 2 * FEWEST_SAMPLES] == [FIRST_INTERVAL_S] * 2 * FEWEST_SAMPLES
+    assert waits[2 * FEWEST_SAMPLES :] == sorted(set(waits))[1:] != []
 
 
 @pytest.mark.parametrize(

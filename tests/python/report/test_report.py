@@ -12,7 +12,7 @@ from rich.console import Console
 
 from heaplab.analysis import Judged
 from heaplab.catalog import spec
-from heaplab.records import End, Status
+from heaplab.records import End, Status, Timing
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.page.hosts import Advised, agreement
@@ -239,6 +239,20 @@ def test_whether_campaigns_agree_is_said(advice, said):
 def test_an_agreement_that_rests_on_undecided_figures_says_so():
     found = agreement([advised(1, ["a"]), advised(2, ["a"], ["b"])])
     assert found == "All campaigns agree on a. Not all is decided in campaign 2."
+
+
+def test_what_decides_is_what_verdicts_rest_on(tmp_path):
+    """The clock of a timing decides only in place of the wall time."""
+    which = [synthetic.experiments()[number] for number in (0, 3)]
+    *records, end = synthetic.campaign(["glibc", "quick"], which, blocks=3)
+    how = {"slices": False, "clock": "cpu_time", "why_alone": "it waits", "why_clock": "it computes"}
+    records += [Timing(experiment=one.id, **how) for one in which]
+    analysis = synthetic.analysis_of([*records, end], tmp_path)
+    assert [study.main_metric for study in analysis.studies] == ["allocation_time", "cpu_time"]
+    assert wording.how_timed(analysis.studies) == [
+        "acdc-ismm13/fig07: one arm ran after the other, because it waits; allocation time decides.",
+        "programs/sqlite: one arm ran after the other, because it waits; CPU time decides: it computes.",
+    ]
 
 
 # ---------------------------------------------------------------- what to do next

@@ -75,7 +75,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
     if not any(analysis.summarised(kind) for kind in wording.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
-    _labelled(console, "How timed", wording.how_timed(analysis.results.timings.values()))
+    _labelled(console, "How timed", wording.how_timed(analysis.studies))
     _print_faults(analysis, console)
 
 

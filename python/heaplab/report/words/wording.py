@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from math import isinf, isnan
 
-from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Study
+from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, WALL, Analysis, Judged, Study
 from heaplab.catalog import spec
-from heaplab.records import Timing
+from heaplab.records import SHORT_PROGRAM_S, Timing
 from heaplab.report.words import units
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
 
@@ -14,7 +14,8 @@ KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}
 CLOCKS = {"cpu_time": "CPU time", "wall_time": "wall time"}
 TIME = spec.MetricSpec(title="time", unit="s")
 UNSEEN_MEMORY = (
-    "Memory is not compared: the program is too short for it to be seen. Give it more work, 50 ms or more."
+    "Memory is not compared: the program is too short for it to be seen. Give it more work, "
+    f"{SHORT_PROGRAM_S * 1e3:g} ms or more."
 )
 SMALL_MEMORY = 4 << 20  # B: below, a library's own memory is a large part
 NOISE_UNKNOWN = "Too few blocks to know the noise."
@@ -168,20 +169,30 @@ def noise(analysis: Analysis, kind: str) -> str:
     return f"{said}; differences below {listed(limits)} count as none."
 
 
-def how_timed(timings: Iterable[Timing]) -> list[str]:
+def how_timed(studies: Iterable[Study]) -> list[str]:
     """A sentence for each way of timing; if there are several, with the names of the experiments."""
     among: dict[str, list[str]] = {}
-    for timing in timings:
-        clock = CLOCKS[timing.clock]
-        if timing.slices:
-            own = " of its own turns" if timing.clock == "wall_time" else ""
-            how = f"Arms ran at the same time, in turns on the same CPUs; {clock}{own} decides"
+    for study in {study.experiment.id: study for study in studies}.values():
+        if study.timing is None:
+            continue
+        if study.timing.slices:
+            how = "Arms ran at the same time, in turns on the same CPUs"
         else:
-            how = f"One arm ran after the other, because {timing.why_alone}; {clock} decides"
-        among.setdefault(f"{how}: {timing.why_clock}.", []).append(timing.experiment)
+            how = f"One arm ran after the other, because {study.timing.why_alone}"
+        among.setdefault(f"{how}; {what_decides(study, study.timing)}.", []).append(study.experiment.id)
     if len(among) < 2:
         return list(among)
     return [f"{', '.join(names)}: {text[0].lower()}{text[1:]}" for text, names in among.items()]
+
+
+def what_decides(study: Study, timing: Timing) -> str:
+    """What verdicts rest on: the main metric, or the clock that was chosen in its place, and why."""
+    main = study.main_metric
+    if (study.experiment.main_metric or study.workload.main_metric) != WALL:
+        title = study.metric(main).title
+        return f"{title[:1].lower()}{title[1:]} decides"
+    own = " of its own turns" if timing.slices and main == WALL else ""
+    return f"{CLOCKS[main]}{own} decides: {timing.why_clock}"
 
 
 def small_memory(analysis: Analysis, kind: str) -> str:
