@@ -6,7 +6,7 @@
 namespace heaplab::check {
 
 // For a child that ends within milliseconds unless it hangs. Shorter than the patience of the runner
-// (python/heaplab/check/progress.py), which does not know which child it was.
+// (python/heaplab/check/patience.py), which does not know which child it was.
 inline constexpr unsigned child_limit_s = 8;
 
 // Waits for the end of a child; 0: it has ended with exit status 0.

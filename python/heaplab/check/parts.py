@@ -1,4 +1,4 @@
-"""The one table of what is checked: parts, their programs (src/check), and how long a test may take."""
+"""The one table of what is checked: parts, their programs (src/check), and how long a test usually takes."""
 
 import subprocess
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError
 
 LIST_LIMIT_S = 60
-LONGER = 10  # factor of --long on rounds (src/check/amount.h) and on the limits of tests
+LONGER = 10  # factor of --long on rounds (src/check/amount.h) and on the times of tests
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Program:
 
     name: str
     arguments: tuple[str, ...] = ()
-    limit_s: int = 60  # for one test; LONGER times that with --long
+    usual_s: int = 3  # CPU time of its longest test, at most; LONGER times that with --long
     long: bool = False  # its tests run only with --long
     preloaded: bool = False  # needs a library file: the C library's own malloc has none
 
@@ -36,7 +36,7 @@ class Test:
     part: str
     name: str
     command: tuple[str, ...]
-    limit_s: int
+    usual_s: int
     preloaded: bool
 
 
@@ -93,7 +93,7 @@ PARTS = (
         "threads",
         "many threads, blocks that change hands, threads that end, those of the malloc itself",
         (
-            Program("threads", limit_s=300),
+            Program("threads"),
             Program("own_threads"),
             Program("lifetime", ("",)),
             Program("no_keys", ("",)),
@@ -103,10 +103,10 @@ PARTS = (
         "fork",
         "fork beside other threads, in signal handlers and beside stdio; _Fork, clone, vfork, posix_spawn",
         (
-            Program("fork", limit_s=300),
-            Program("fork_in_handler", limit_s=120),
-            Program("fork_stdio", limit_s=120),
-            Program("raw_children", limit_s=120),
+            Program("fork"),
+            Program("fork_in_handler"),
+            Program("fork_stdio"),
+            Program("raw_children"),
         ),
     ),
     CheckPart("signals", "signals that interrupt malloc everywhere", (Program("signals"),)),
@@ -122,19 +122,19 @@ PARTS = (
             Program(
                 "refused",
                 tuple(f"{call} {span}" for call in MEMORY_CALLS for span in ("once", "ever")),
-                limit_s=120,
+                usual_s=20,
             ),
             Program(
                 "refused",
                 tuple(
                     f"realloc {call} {span}" for call in (*MEMORY_CALLS, "any") for span in ("once", "ever")
                 ),
-                limit_s=120,
+                usual_s=20,
             ),
             Program("resized", ("used_up",)),
             Program("frugal", ("address_space 64", "address_space 500", "data 64", "locked 500")),
             Program("limited_later", ("call", "unseen")),
-            Program("crowded", ("many", "split 33"), limit_s=120),
+            Program("crowded", ("many", "split 33")),
         ),
     ),
     CheckPart(
@@ -150,15 +150,15 @@ PARTS = (
         "model",
         "random calls against a model of the heap; a heap that ages, with a bound of its memory",
         (
-            Program("model", ("100",), limit_s=120),
-            Program("aging", ("2000000",), limit_s=120),
-            Program("model", ("20000",), limit_s=360, long=True),
-            Program("aging", ("30 min",), limit_s=240, long=True),
+            Program("model", ("100",)),
+            Program("aging", ("2000000",), usual_s=10),
+            Program("model", ("20000",), usual_s=60, long=True),
+            Program("aging", ("30 min",), usual_s=120, long=True),
         ),
     ),
     CheckPart(
         "memory",
-        "what is given back after bursts, idle times, by ended and sleeping threads, as sizes shift or stay",
+        "what is given back after bursts, idle times, forks, by ended and sleeping threads, as sizes shift",
         (
             Program(
                 "given_back",
@@ -166,7 +166,6 @@ PARTS = (
                     "bursts",
                     "idle",
                     "threads",
-                    "generations",
                     "sizes",
                     "large_sizes",
                     "steady",
@@ -174,8 +173,8 @@ PARTS = (
                     "inherited",
                     "sleepers",
                 ),
-                limit_s=120,
             ),
+            Program("given_back", ("generations",), usual_s=20),
         ),
     ),
     CheckPart(
@@ -192,12 +191,12 @@ def tests_of(part: CheckPart, long: bool) -> Iterator[Test]:
     for program in part.programs:
         if program.long and not long:
             continue
-        limit_s = program.limit_s * (LONGER if long else 1)
+        usual_s = program.usual_s * (LONGER if long else 1)
         file = native.helper(f"check_{program.name}")
         if file is None:
             raise HeaplabError(f"check_{program.name}: this build of heaplab has it not")
         for name, arguments in cases(str(file)) if not program.arguments else modes(program):
-            yield Test(part.name, name, (str(file), *arguments), limit_s, program.preloaded)
+            yield Test(part.name, name, (str(file), *arguments), usual_s, program.preloaded)
 
 
 def modes(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:

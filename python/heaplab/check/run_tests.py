@@ -13,19 +13,20 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from heaplab.catalog import native
 from heaplab.check.check_outcomes import CheckVerdict, LibraryReport, Outcome
 from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
+from heaplab.check.patience import Patience
 from heaplab.machine.execute import DISTURBING, environment_for
-from heaplab.machine.process_tree import kill_tree, nothing_left
 from heaplab.records import Arm
 
 FAILED, SKIPPED, ABSENT = 1, 77, 78  # exit statuses: src/check/ending.h
 MOST_TEXT = 4000  # bytes that are kept of the end of a program's output
 LINES_KEPT = 12
+LOOK_EVERY_S = 0.5
 
 
 class Queue:
@@ -74,14 +75,11 @@ class Running:
             return child
 
     def end(self, child: subprocess.Popen[bytes]) -> None:
-        """Kill a test and all processes that it has started, in its session or in others.
+        """Have a test killed with all that it has started, if it has not ended (src/check/guard.cpp).
 
         Raises InterruptedError after end_all: the test was killed, and its outcome is unknown.
         """
-        if child.returncode is None:
-            kill_tree(child.pid)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+        release(child)
         child.wait()
         with self._lock:
             self._children.discard(child)
@@ -93,8 +91,13 @@ class Running:
         with self._lock:
             self._is_over = True
             for child in self._children:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
+                release(child)
+
+
+def release(child: subprocess.Popen[bytes]) -> None:
+    """Close the pipe whose end tells the guard of a test that nobody waits for the test."""
+    assert child.stdin
+    child.stdin.close()
 
 
 def run_all(
@@ -117,7 +120,7 @@ def run_all(
             queue.done(outcome)
             tick(outcome)
 
-    with no_core_files(), nothing_left(), ThreadPoolExecutor(jobs) as pool:
+    with no_core_files(), ThreadPoolExecutor(jobs) as pool:
         try:
             for worker in [pool.submit(work) for _ in range(jobs)]:
                 worker.result()
@@ -165,7 +168,7 @@ def run_test(test: Test, library: Arm, known: Deviation | None, long: bool, runn
     settings = variables(library, long)
     begin = time.monotonic()
     status, said, complaint = run_process(test, settings, running)
-    verdict, message = judge(status, complaint, test.limit_s)
+    verdict, message = judge(status, complaint)
     outcome = Outcome(
         part=test.part,
         test=test.name,
@@ -182,43 +185,46 @@ def not_run(test: Test, verdict: CheckVerdict, why: str) -> Outcome:
     return Outcome(part=test.part, test=test.name, verdict=verdict, time=0, message=why)
 
 
-def run_process(test: Test, settings: dict[str, str], running: Running) -> tuple[int | None, str, str]:
-    """The exit status (None: the time limit), standard output and the end of standard error."""
-    environment = {name: value for name, value in os.environ.items() if name not in DISTURBING} | settings
-    with tempfile.TemporaryDirectory(prefix="heaplab-check-") as folder:
-        output, errors = (Path(folder) / name for name in ("output", "errors"))
-        with output.open("wb") as out, errors.open("wb") as err:
-            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
-            child = running.begin(
-                lambda: subprocess.Popen(
-                    test.command, env=environment, cwd=folder, start_new_session=True, **streams
-                )
-            )
-            try:
-                status: int | None = child.wait(test.limit_s)
-            except subprocess.TimeoutExpired:
-                status = None
-            finally:
-                running.end(child)
+def run_process(test: Test, settings: dict[str, str], running: Running) -> tuple[int | str, str, str]:
+    """The exit status, or why the test hung; standard output and the end of standard error."""
+    environment = {name: value for name, value in os.environ.items() if name not in DISTURBING}
+    guard = str(native.needed(native.helper("check_guard"), "check_guard"))
+    words = [guard, *(f"{name}={value}" for name, value in settings.items()), *test.command]
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": output, "stderr": errors}
+        child = running.begin(
+            lambda: subprocess.Popen(words, env=environment, start_new_session=True, **streams)
+        )
+        try:
+            status = status_of(child, Patience(child.pid, test.usual_s))
+        finally:
+            running.end(child)
         return status, tail(output), tail(errors)
 
 
-def tail(file: Path) -> str:
-    with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - MOST_TEXT))
-        return stream.read().decode(errors="replace")
+def status_of(child: subprocess.Popen[bytes], patience: Patience) -> int | str:
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(LOOK_EVERY_S)
+        if why := patience.is_over():
+            return why
 
 
-def judge(status: int | None, complaint: str, limit_s: int) -> tuple[CheckVerdict, str]:
+def tail(stream: IO[bytes]) -> str:
+    stream.seek(max(0, stream.seek(0, os.SEEK_END) - MOST_TEXT))
+    return stream.read().decode(errors="replace")
+
+
+def judge(status: int | str, complaint: str) -> tuple[CheckVerdict, str]:
     lines = [line for line in complaint.replace("\0", "").splitlines() if line.strip()][-LINES_KEPT:]
+    if isinstance(status, str):
+        return CheckVerdict.HUNG, "\n".join([status, *lines])
     if status == 0:
         return CheckVerdict.PASSED, ""
     if status == SKIPPED:
         return CheckVerdict.SKIPPED, "\n".join(lines)
     if status == ABSENT:
         return CheckVerdict.ABSENT, "\n".join(lines)
-    if status is None:
-        return CheckVerdict.HUNG, "\n".join([f"no end within {limit_s} s", *lines])
     if status == FAILED:
         return CheckVerdict.FAILED, "\n".join(lines) or "exit status 1"
     how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"

@@ -30,7 +30,6 @@ namespace {
 
 using heaplab::testing::opaque;
 
-constexpr unsigned limit_s = 10;
 constexpr int overlapping = 10, silent = 11;
 constexpr std::size_t small = 100, large = 100'000, huge = 8 << 20;
 
@@ -234,7 +233,7 @@ int main(int count, char** arguments) {
     if (count != 2 || one.name != std::string_view(arguments[1])) continue;
     const pid_t child = fork();
     if (child == 0) {
-      alarm(limit_s);
+      alarm(heaplab::check::child_limit_s);
       _exit(one.perform());
     }
     const int status = heaplab::check::status_of(child);

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -27,11 +28,13 @@
 #include <vector>
 
 #include "check/amount.h"
+#include "check/children.h"
 #include "check/ending.h"
 #include "check/neighbour.h"
 
 namespace {
 
+using heaplab::check::child_limit_s;
 using heaplab::check::end;
 using heaplab::check::failed;
 using heaplab::check::skipped;
@@ -41,7 +44,6 @@ struct selection {
   unsigned long first, others;
 };
 constexpr selection of_frugal{20, 40}, of_resized{80, 80};
-constexpr unsigned run_limit_s = 20;
 constexpr int loader_failed = 127;
 // The loader makes this call for the first thread after mapping all libraries and before initialising them.
 constexpr unsigned loaded_mark = SYS_set_robust_list;
@@ -123,7 +125,7 @@ outcome run(char* program, const refusal& which) {
   if (pipe2(to_parent, O_CLOEXEC) != 0 || pipe2(to_child, O_CLOEXEC) != 0) end(skipped, "no pipes");
   const pid_t child = fork();
   if (child == 0) {
-    alarm(run_limit_s);
+    alarm(child_limit_s);
     const int listener = have_asked_before(which.calls);
     char go = 0;
     char* const words[] = {program, nullptr};
@@ -144,9 +146,18 @@ outcome run(char* program, const refusal& which) {
   return result;
 }
 
+// Others would hang too, and each would take as long.
+[[noreturn]] void end_hung(const refusal& which) {
+  char text[100];
+  std::snprintf(text, sizeof text, "%s number %lu refused %s: no end within %u s", which.calls.name.data(),
+                which.first, which.ever ? "and all after it" : "alone", child_limit_s);
+  end(failed, text);
+}
+
 bool lives_with(char* program, const refusal& which) {
   const int status = run(program, which).status;
   if (status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == loader_failed)) return true;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) end_hung(which);
   std::fprintf(stderr, "%.*s number %lu refused %s: %s %d\n", static_cast<int>(which.calls.name.size()),
                which.calls.name.data(), which.first, which.ever ? "and all after it" : "alone",
                WIFSIGNALED(status) ? "killed by signal" : "exit status",

@@ -1,6 +1,7 @@
 """`heaplab check` on small libraries: what it says, writes and refuses."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from laboratory import call, failure, refusal, success
 from subprocesses import OVER_LIBC, SHARED, compiled, executable, ran
 
 from heaplab.catalog import contents as catalogs, native
-from heaplab.check import deviations, parts, run_tests
+from heaplab.check import deviations, parts, patience, run_tests
 from heaplab.check.check_outcomes import CheckVerdict, Outcome
 
 ROOT = Path(__file__).parents[3]
@@ -101,21 +102,53 @@ def test_a_32_bit_library_is_one_line(tmp_path: Path) -> None:
     assert str(library) in refusal(call("check", library))
 
 
-def test_a_hanging_test_is_ended(half: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    sleeper = executable(tmp_path / "check_sleeper", "#!/bin/sh\nsleep 600\n")
-    part = parts.CheckPart("sleep", "nothing", (parts.Program("sleeper", ("long",), limit_s=1),))
+def with_program(monkeypatch: pytest.MonkeyPatch, program: Path) -> None:
+    """Let `heaplab check` have this one test program, beside its guard."""
+    name = program.name.removeprefix("check_")
+    part = parts.CheckPart("one", "nothing", (parts.Program(name, ("only",), usual_s=0),))
+    real = native.helper
     monkeypatch.setattr(parts, "PARTS", (part,))
-    monkeypatch.setattr(native, "helper", lambda name: sleeper)
+    monkeypatch.setattr(native, "helper", lambda asked: program if asked == program.name else real(asked))
     monkeypatch.setattr(catalogs, "folders", lambda extra: [])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sleep 600", "uses no CPU time for 1 s"),
+        ("while :; do :; done", "no end within 1 s of CPU time"),
+        ("sh -c 'while :; do :; done' & wait", "no end within 1 s of CPU time"),
+    ],
+)
+def test_a_hanging_test_is_ended(
+    half: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, said: str
+) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 1)
+    monkeypatch.setattr(patience, "IDLE_S", 0.01)
+    with_program(monkeypatch, executable(tmp_path / "check_hanging", f"#!/bin/sh\n{text}\n"))
     printed = failure(call("check", half))
-    assert "hung sleeper.long" in printed
-    assert "no end within 1 s" in printed
+    assert "hung hanging.only" in printed
+    assert said in printed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("exit 9", "exit status 9"), ("kill -SEGV $$", "killed by SIGSEGV")]
+)
+def test_a_test_ends_as_its_program_does(
+    half: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, said: str
+) -> None:
+    with_program(monkeypatch, executable(tmp_path / "check_ending", f"#!/bin/sh\n{text}\n"))
+    printed = failure(call("check", half))
+    assert "crashed ending.only" in printed
+    assert said in printed
+    assert "what is to stay so goes into a file for --deviations" in printed.splitlines()[-1]
 
 
 LEAVES_CHILDREN = """#!/bin/sh
-# A child in a session of its own, whose parent ends, and one in the test's own.
+# A child in a session of its own, whose parent ends, and one in the test's own; and a file.
 setsid sh -c 'sleep 654.321 & wait' &
 sh -c 'setsid sleep 654.321 &'
+echo left > behind
 sleep 654.321
 """
 
@@ -126,28 +159,42 @@ def sleepers() -> list[str]:
 
 
 @pytest.mark.slow
-def test_sigterm_ends_everything_a_hanging_test_has_started(half: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_everything_a_hanging_test_has_started(
+    half: Path, tmp_path: Path, sent: signal.Signals
+) -> None:
     hanging = executable(tmp_path / "check_hanging", LEAVES_CHILDREN)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     program = f"""
 import pathlib, sys
 from heaplab import cli
 from heaplab.catalog import contents, native
 from heaplab.check import parts
 tests = tuple(str(number) for number in range(20))
-parts.PARTS = (parts.CheckPart("hang", "nothing", (parts.Program("hanging", tests, limit_s=600),)),)
-native.helper = lambda name: pathlib.Path({str(hanging)!r})
+parts.PARTS = (parts.CheckPart("hang", "nothing", (parts.Program("hanging", tests, usual_s=600),)),)
+helper = native.helper
+native.helper = lambda name: pathlib.Path({str(hanging)!r}) if name == "check_hanging" else helper(name)
 contents.folders = lambda extra: []
 sys.argv = ["heaplab", "check", {str(half)!r}, "--jobs", "4"]
 cli.main()
 """
+    around = os.environ | {"TMPDIR": str(temporary)}
     for wait in (0, 0.1):  # also while tests are being started
-        with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL) as check:
+        with subprocess.Popen(
+            [sys.executable, "-c", program], stderr=subprocess.DEVNULL, env=around
+        ) as check:
             while not sleepers():
                 time.sleep(0.01)
             time.sleep(wait)
-            check.send_signal(signal.SIGTERM)
+            check.send_signal(sent)
             check.wait(100)
+        if sent == signal.SIGKILL:  # then nobody waits for those who clean up
+            end = time.monotonic() + 100
+            while (sleepers() or any(temporary.iterdir())) and time.monotonic() < end:
+                time.sleep(0.01)
         assert sleepers() == []
+        assert list(temporary.iterdir()) == []
 
 
 def test_parts_go_on_beside_one_that_hangs() -> None:

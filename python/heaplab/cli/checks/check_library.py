@@ -103,7 +103,10 @@ def check(
         as_json.write_text(json.dumps(content, indent=2) + "\n")
     bad = sum(outcome.bad for report in reports for outcome in report.outcomes)
     if bad:
-        raise HeaplabError(f"check: {bad} of {sum(len(report.outcomes) for report in reports)} tests failed")
+        count = sum(len(report.outcomes) for report in reports)
+        raise HeaplabError(
+            f"check: {bad} of {count} tests failed; what is to stay so goes into a file for --deviations"
+        )
 
 
 def tell_failure(steps: StepDisplay, outcome: check_outcomes.Outcome) -> None:
