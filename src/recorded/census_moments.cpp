@@ -38,15 +38,18 @@ std::vector<census_moments::trough> census_moments::troughs(std::uint64_t least_
   bool falling = false;
   point high;  // the highest since the last trough
   point low;   // the lowest since that
+  point last;  // the last that is nearly as low: an allocator had time to purge
   const auto follow = [&](const point& next) {
     if (!falling) {
       if (next.live_bytes >= high.live_bytes) high = next;
       falling = high.live_bytes - next.live_bytes > least_depth;
-      low = next;
+      low = last = next;
     } else if (next.live_bytes < low.live_bytes) {
-      low = next;
+      low = last = next;
+    } else if (next.live_bytes - low.live_bytes <= least_depth / nearly_share) {
+      last = next;
     } else if (next.live_bytes - low.live_bytes > least_depth) {
-      found.push_back({low, high.live_bytes - low.live_bytes});
+      found.push_back({last, high.live_bytes - low.live_bytes});
       high = next;
       falling = false;
     }

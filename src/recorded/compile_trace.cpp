@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "probes/json_line.h"
@@ -21,6 +22,7 @@
 #include "trace/file/trace_file.h"
 #include "trace/file/verifier.h"
 #include "trace/profile/block_habits.h"
+#include "trace/profile/last_act.h"
 
 namespace {
 
@@ -224,15 +226,28 @@ void compile(const request& wanted) {
   trace::event_stream events(file, chosen);
   progress shown(part.events);
   std::uint64_t done = 0;
+  const trace::last_act last = trace::last_act_of(file, chosen);
+  bool ending = !wanted.census;
+  const auto list_end = [&] {
+    if (std::exchange(ending, true)) return;
+    compiler.rest_until(last.begin);
+    compiler.list_survivors(recorded::occasion::end);
+  };
   auto coming = moments.begin();
   for (auto frame = events.next_frame(); !frame.empty(); frame = events.next_frame()) {
     for (const trace::event& next : frame) {
+      if (next.stamp >= last.begin) {
+        list_end();
+      } else if (coming != moments.end() && coming->events == done) {
+        compiler.rest_until(next.stamp);
+        compiler.list_survivors((coming++)->why);
+      }
       for (const trace::event& changed : edited.changed(next)) compiler.add(changed);
-      if (++done == (coming != moments.end() ? coming->events : 0)) compiler.list_survivors((coming++)->why);
+      ++done;
     }
     shown.reached(events.first() + frame.size());
   }
-  if (wanted.census) compiler.list_survivors(recorded::occasion::end);
+  list_end();
   tell(file, chosen, compiler.finish(events.lost()));
 }
 

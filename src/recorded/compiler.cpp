@@ -114,6 +114,12 @@ void compiler::list_survivors(occasion why) {
   list_wanted_survivors();
 }
 
+void compiler::rest_until(std::uint64_t stamp) {
+  if (!begun_) return;
+  last_stamp_ = std::max(last_stamp_, stamp);
+  for (const std::uint32_t stream : threads_.alive()) keep_time(stream, last_stamp_);
+}
+
 // A block between the halves of a reallocation is in no slot that a census could look at.
 void compiler::list_wanted_survivors() {
   if (!open_reallocs_.empty()) return;

@@ -37,6 +37,8 @@ public:
   // The blocks that live now are listed for a census; where a thread is in the middle of a reallocation,
   // those that live as soon as no thread is.
   void list_survivors(occasion why);
+  // The program does nothing until this stamp, so that a replay that keeps pace does nothing either.
+  void rest_until(std::uint64_t stamp);
   // Completes the file and returns its header. `lost` is the number of events missing from the trace.
   header finish(std::uint64_t lost = 0);
 

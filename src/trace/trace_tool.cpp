@@ -30,6 +30,7 @@
 #include "trace/finish/stamp_test.h"
 #include "trace/import/import.h"
 #include "trace/profile/block_habits.h"
+#include "trace/profile/last_act.h"
 #include "trace/profile/profile.h"
 #include "trace/profile/profile_json.h"
 #include "trace/profile/rows.h"
@@ -103,7 +104,7 @@ int print_profile(const std::string& path, const std::string& process) {
   trace_file file(path);
   const std::uint32_t place = place_of(file, process);
   const trace_file::process_part& part = file.processes()[place];
-  profile found(part.of.number("ticks_per_second"));
+  profile found(part.of.number("ticks_per_second"), last_act_of(file, place));
   each_lived(file, place, [&found](const event& block) { found.lived(block); });
   event_stream events(file, place);
   std::size_t frames = 0;

@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little);
 // that was damaged by a transfer as text.
 inline constexpr std::uint8_t file_magic[8] = {0x89, 'H', 'L', 'T', '\r', '\n', 0x1A, '\n'};
 inline constexpr std::uint16_t format_major = 1;  // another major cannot be read
-inline constexpr std::uint16_t format_minor = 4;  // a higher minor only adds frame types and properties
+inline constexpr std::uint16_t format_minor = 5;  // a higher minor only adds frame types and properties
 
 struct file_header {
   std::uint8_t magic[8];

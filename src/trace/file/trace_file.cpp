@@ -95,7 +95,8 @@ constexpr std::string_view numbers[] = {"pid",
                                         "released_inherited",
                                         "instructions",
                                         "uncounted_threads",
-                                        "ended"};
+                                        "ended",
+                                        "end_ticks"};
 
 }  // namespace
 

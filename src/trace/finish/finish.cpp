@@ -232,6 +232,8 @@ void finish_process(const raw_process& process, const raw_control& control, trac
   to.add_modules(modules.code());
   to.add_build_ids(modules.build_ids());
   properties summary = summarise(process, order.counts(), sites.size());
+  // Of a recording with a window, the process may have gone on unrecorded.
+  if (process.of().ended && control.begins_late == 0) summary.set("end_ticks", process.of().latest.stamp);
   if (first) add_what_has_no_file(summary, control);
   to.end_process(summary);
 }

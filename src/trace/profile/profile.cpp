@@ -24,7 +24,7 @@ std::uint64_t share_key(const live_block& block) {
 
 }  // namespace
 
-profile::profile(std::uint64_t ticks_per_second) {
+profile::profile(std::uint64_t ticks_per_second, const last_act& last) : lifetimes_(last) {
   double bound = ticks_per_second == 0 ? fewest_events : shortest_s * static_cast<double>(ticks_per_second);
   for (std::uint64_t& ticks : bounds_) {
     ticks = static_cast<std::uint64_t>(bound);
@@ -33,6 +33,7 @@ profile::profile(std::uint64_t ticks_per_second) {
 }
 
 void profile::see(const event& e) {
+  if (e.stamp >= lifetimes_.last().begin) lifetimes_.begin_last_act(blocks_);
   ++kinds_[static_cast<std::uint8_t>(e.kind)];
   stretch& now = follow(e);
   if (is_acquisition(e.kind) && e.address != 0) {
@@ -70,6 +71,7 @@ site_profile& profile::site(std::uint32_t number) {
 void profile::born(const live_block& block, const live_block* from) {
   ++growths_.chains[chain_class(block.growths)];
   if (from != nullptr) grew(block, *from);
+  lifetimes_.born(block);
   site_profile& of = site(block.site);
   of.acquired.add(block.size);
   of.live.add(block.size);
@@ -100,6 +102,7 @@ void profile::died(const live_block& block, const event* release) {
   const std::uint64_t ticks = last_stamp_ - block.acquired;
   const auto life = std::upper_bound(bounds_.begin(), bounds_.end(), ticks) - bounds_.begin();
   count_life(block, ticks, static_cast<std::size_t>(life), release != nullptr ? release->thread : nobody);
+  lifetimes_.died(block);
   site(block.site).live.remove(block.size);
   shares_[share_key(block)].live_bytes -= block.size;
   acquirers_[block.thread].live_bytes -= block.size;
@@ -117,6 +120,7 @@ void profile::count_life(const live_block& block, std::uint64_t ticks, std::size
 }
 
 void profile::end() {
+  lifetimes_.begin_last_act(blocks_);
   for (std::uint32_t number = 0; number < sites_.size(); ++number) site(number);
   blocks_.each([this](const live_block& block) {
     count_life(block, last_stamp_ - block.acquired, lifetime_classes - 1, nobody);

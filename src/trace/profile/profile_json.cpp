@@ -1,6 +1,10 @@
 #include "trace/profile/profile_json.h"
 
+#include <algorithm>
+#include <functional>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "trace/file/event_stream.h"
 
@@ -11,6 +15,13 @@ namespace {
 void put_row(probes::json_line& out, std::initializer_list<std::uint64_t> columns) {
   out.begin_array();
   for (const std::uint64_t column : columns) out.value(column);
+  out.end_array();
+}
+
+template <class List, class Value = std::identity>
+void put_list(probes::json_line& out, const List& of, Value value = {}) {
+  out.begin_array();
+  for (const auto& one : of) out.value(std::invoke(value, one));
   out.end_array();
 }
 
@@ -55,6 +66,37 @@ void put_site_profiles(probes::json_line& out, const std::vector<site_profile>& 
   out.end_array();
 }
 
+// Rows of lists: blocks by lifetime, blocks by age, blocks by cohort, bytes by cohort, live bytes over time.
+void put_lifetimes(probes::json_line& out, const lifetimes& of) {
+  constexpr std::size_t most_sites = 2048;  // those with the most survivors
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+  for (const auto& [site, found] : of.surviving()) {
+    std::uint64_t blocks = 0;
+    for (const std::uint64_t some : found.ages) blocks += some;
+    order.emplace_back(blocks, site);
+  }
+  std::sort(order.rbegin(), order.rend());
+  order.resize(std::min(order.size(), most_sites));
+  out.key("lifetimes").begin_object();
+  out.key("last_act").value(of.last().begin).key("acquisitions").value(of.last().acquisitions);
+  out.key("cohort_stamps").begin_array();
+  for (const std::uint64_t stamp : of.stamps()) out.value(stamp);
+  out.end_array().key("sites").begin_array();
+  for (const auto& [blocks, site] : order) {
+    const lifetimes::of_site& found = of.sites()[site];
+    const lifetimes::survivors& alive = of.surviving().at(site);
+    out.begin_array().value(std::uint64_t{site});
+    out.value(found.released_last.blocks).value(found.released_last.bytes);
+    put_list(out, found.released);
+    put_list(out, alive.ages);
+    put_list(out, alive.by_cohort, &amount::blocks);
+    put_list(out, alive.by_cohort, &amount::bytes);
+    put_list(out, found.course);
+    out.end_array();
+  }
+  out.end_array().end_object();
+}
+
 }  // namespace
 
 void put_profile(probes::json_line& out, const profile& of) {
@@ -81,6 +123,7 @@ void put_profile(probes::json_line& out, const profile& of) {
     if (of.kinds()[number] != 0) put_row(out, {number, of.kinds()[number]});
   out.end_array();
   put_site_profiles(out, of.sites());
+  put_lifetimes(out, of.lifetimes_by_site());
   out.end_object();
 }
 

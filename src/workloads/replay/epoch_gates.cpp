@@ -68,8 +68,10 @@ void epoch_gates::look(std::uint32_t epoch) {
   for (lonely_balance& one : balances_) live += one.value.load(std::memory_order_relaxed);
   live_as_recorded_ = live_as_recorded_ && live == static_cast<std::int64_t>(at.live_bytes);
   if (census_ != nullptr && census_->is_at(epoch)) {
+    const double begin = measured_.elapsed();
     census_->prepare();
     census_->take(epoch, memory_now());
+    stood_still_ += measured_.elapsed() - begin;
   }
   if (!marks_) return;
   const double time = measured_.elapsed();

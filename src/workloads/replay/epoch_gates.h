@@ -29,6 +29,8 @@ public:
               bool marks, census_taker* census = nullptr);
 
   // Memory that the heap occupies now is subtracted from later readings. Called before the prologue.
+  // Seconds that censuses took so far. All threads stand still meanwhile, so that none reads this then.
+  double stood_still() const { return stood_still_; }
   void take_baseline() { baseline_ = measured_.read_memory().anonymous; }
   balance& balance_of(std::uint32_t stream) { return balances_[stream].value; }
 
@@ -56,6 +58,7 @@ private:
   std::uint64_t drift_;
   bool marks_;
   census_taker* census_;
+  double stood_still_ = 0;
   std::uint64_t stride_;
   probes::off_heap_pages pages_;
   // By epoch: the number of threads that have arrived, plus one when a meeting is over.

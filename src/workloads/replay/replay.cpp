@@ -151,7 +151,7 @@ public:
     if (pace_ == pace::asap) return;
     constexpr double spun = 100e-6;  // in seconds; a sleep may take this much too long
     const double until = static_cast<double>(microseconds) * 1e-6;
-    const auto left = [&] { return until - measured_->elapsed(); };
+    const auto left = [&] { return until + gates_->stood_still() - measured_->elapsed(); };
     while (left() > 0) {
       if (left() > spun) harness::sleep_for(left() - spun);
       spin_pause();
