@@ -19,7 +19,7 @@ from heaplab.catalog import contents
 from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise
 from heaplab.cli.tracing.trace import summary_and_process
-from heaplab.holders.answer import Evidence, HolderAnswer, Kind, judge
+from heaplab.holders.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.holders.replaying import Recording
 from heaplab.records import Arm
 from heaplab.report.words import markdown
@@ -53,16 +53,16 @@ def cells(folder: Path, program: str, arms: list[Arm]) -> Iterator[str]:
     profile = of_process(trace, summary, number)
     for arm in arms:
         treatments = advise.treatments([arm, *(other for other in arms if other is not arm)])
-        evidence = advise.evidence_of(Recording(trace, number, folder), profile, treatments, ())
-        yield answer(evidence, judge(evidence))
+        recording = Recording(trace, number, folder, paced=True)
+        *_, evidence = advise.held(recording, Evidence(profile, []), treatments, ())
+        yield answer(evidence, answers_of(evidence)[0])
 
 
 def answer(evidence: Evidence, verdict: HolderAnswer) -> str:
     words = verdict.kind.value
     named: list[int] = []
-    if verdict.growth:
-        words += ", a leak" if verdict.growth.leaks else ", a cache"
-        named = [site.number for site in verdict.growth.sites]
+    if verdict.growths:
+        named = [one.site for one in verdict.growths]
     elif verdict.kind is Kind.PINNED:
         named = [holding.site for holding in evidence.census.holdings]
     site = f": `{evidence.profile.useful(named[0]).function}`" if named else ""

@@ -20,6 +20,7 @@ from heaplab.catalog import contents
 from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.cli.tracing import advise, record
 from heaplab.cli.tracing.trace import summary_and_process
+from heaplab.holders.answer import Evidence
 from heaplab.holders.replaying import RUNS, SHIFT, Recording
 from heaplab.holders.sentences import interval, size
 from heaplab.machine.execute import environment_for
@@ -59,7 +60,7 @@ def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
     treatments = [one for one in advise.treatments(arms) if not one.trim]
-    evidence = advise.evidence_of(Recording(trace, number, folder), profile, treatments, [SITE])
+    *_, evidence = advise.held(Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE])
     found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
     assert found
     for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):

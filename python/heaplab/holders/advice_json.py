@@ -1,7 +1,7 @@
 """An advice for other programs: at most 8 KiB of JSON, the verdict first; counters for Perfetto's viewer."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,23 +17,37 @@ LONGEST_NAME = 160  # characters of a call site
 PROGRAM = 1  # number of the process for Perfetto; those of the allocators follow
 
 
-def text_of(evidence: Evidence, verdict: HolderAnswer) -> str:
+def text_of(evidence: Evidence, answers: Sequence[HolderAnswer]) -> str:
     """The text, with rows left out from the end until it fits."""
     for rows in range(MOST_ROWS, -1, -1):
-        text = json.dumps(document(evidence, verdict, rows), ensure_ascii=False)
+        text = json.dumps(document(evidence, answers, rows), ensure_ascii=False)
         if len(text.encode(errors="replace")) < MOST_BYTES:
             return text
     return text[: MOST_BYTES - 1]
 
 
-def document(evidence: Evidence, verdict: HolderAnswer, rows: int) -> dict[str, Any]:
+def document(evidence: Evidence, answers: Sequence[HolderAnswer], rows: int) -> dict[str, Any]:
+    verdict, *others = (plain(evidence, answer) for answer in answers)
+    found = {**verdict, "also": others, "program": evidence.profile.program[:LONGEST_NAME]}
+    if grown := [one for answer in answers for one in answer.growths][: rows + 1]:
+        found["growth"] = [{**asdict(one), "name": one.name[:LONGEST_NAME]} for one in grown]
+    return {**found, **measured(evidence, rows)} if evidence.replays else found
+
+
+def plain(evidence: Evidence, answer: HolderAnswer) -> dict[str, Any]:
+    return {
+        "verdict": answer.kind.value,
+        "sure": answer.sure,
+        "sentence": sentence(evidence, answer)[:1000],
+        "bytes": answer.bytes,
+        "less_bytes": list(answer.gain),
+    }
+
+
+def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
+    """What replays have shown."""
     census, profile, place = evidence.census, evidence.profile, evidence.moment.place
     found: dict[str, Any] = {
-        "verdict": verdict.kind.value,
-        "sure": verdict.sure,
-        "sentence": sentence(evidence, verdict)[:1000],
-        "less_bytes": list(verdict.gain),
-        "program": profile.program[:LONGEST_NAME],
         "moment": {"why": census.why, "time_s": census.time_us / 1e6, "live_blocks": census.live_blocks},
         "memory": {"allocator": evidence.base.name, "bytes": census.memory, **dict(parts(census))},
         "sites": [
@@ -50,13 +64,6 @@ def document(evidence: Evidence, verdict: HolderAnswer, rows: int) -> dict[str, 
         ],
         "allocators": [allocator(one, place) for one in evidence.replays[: rows + 1]],
     }
-    if verdict.growth:
-        found["growth"] = {
-            "bytes": verdict.growth.bytes,
-            "seconds": verdict.growth.seconds,
-            "released": verdict.growth.released,
-            "sites": [profile.chain(site.number)[:LONGEST_NAME] for site in verdict.growth.sites],
-        }
     if what_if := evidence.what_if:
         found["apart"] = {
             "sites": [profile.chain(site)[:LONGEST_NAME] for site in what_if.sites],
@@ -89,11 +96,11 @@ def allocator(one: Replays, place: int) -> dict[str, Any]:
     return {"allocator": one.name, "bytes": list(one.memory(place)), **dict(parts(one.typical(place)))}
 
 
-def write_perfetto(evidence: Evidence, verdict: HolderAnswer, path: Path) -> None:
+def write_perfetto(evidence: Evidence, answers: Sequence[HolderAnswer], path: Path) -> None:
     """Counters over time for Perfetto's viewer, in the JSON of Chrome's trace events. Raises HeaplabError."""
     document = {
         "displayTimeUnit": "ms",
-        "otherData": {"verdict": sentence(evidence, verdict)},
+        "otherData": {"verdict": sentence(evidence, answers[0])},
         "traceEvents": list(events(evidence)),
     }
     write_text(path, json.dumps(document))

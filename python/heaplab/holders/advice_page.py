@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from heaplab.holders import holding_tables
 from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS, Replays
+from heaplab.holders.growth import SiteGrowth
 from heaplab.holders.sentences import sentence, when
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
@@ -26,12 +27,23 @@ ACROSS = 48  # cells in a row of the map
 MOST_BANDS = 6  # largest number of treatments that are drawn
 
 
-def write_html(evidence: Evidence, verdict: HolderAnswer, warnings: Sequence[str], path: Path) -> None:
+def write_html(
+    evidence: Evidence, answers: Sequence[HolderAnswer], warnings: Sequence[str], path: Path
+) -> None:
     """Raises HeaplabError if the file cannot be written."""
-    write_page(path, evidence.profile, sentence(evidence, verdict), [], warnings, chapters(evidence))
+    verdict, *others = (sentence(evidence, answer) for answer in answers)
+    grown = [growth for answer in answers for growth in answer.growths]
+    also = [("also", text) for text in others]
+    write_page(path, evidence.profile, verdict, also, warnings, [*growing(grown), *chapters(evidence)])
+
+
+def growing(grown: Sequence[SiteGrowth]) -> list[Chapter]:
+    return [Chapter("growth", "What grows", tables=[holding_tables.growths(grown)])] if grown else []
 
 
 def chapters(evidence: Evidence) -> list[Chapter]:
+    if not evidence.replays:
+        return []
     shown = evidence.replays[:MOST_BANDS]
     drawings = [bands(evidence, one) for one in shown]
     found = [

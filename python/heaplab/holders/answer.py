@@ -1,19 +1,18 @@
-"""One of six answers to the question what holds the memory, with figures and certainty."""
+"""Answers to the question what holds the memory, with figures and certainty: several may be true at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from heaplab.holders.census import Census, Replays
+from heaplab.holders.growth import SiteGrowth, growths_of
 from heaplab.holders.moments import Moment, moment_of
 from heaplab.holders.other_ways import OtherWay
-from heaplab.holders.rise import Rise, growth_of
 from heaplab.holders.what_if import WhatIf
 from heaplab.traces.profile import Profile
 
 SMALLEST = 1 << 20  # B: fewer are not worth a change
 SHARE = 0.1  # of the peak: less is not worth a change
-LIVE = 0.75  # share of live bytes in memory from which on the answer is live data
 AS_GOOD = 0.5  # share of the best allocator's gain from which on sites apart come before allocators
 
 
@@ -21,6 +20,7 @@ class Kind(StrEnum):
     """What holds the memory."""
 
     LIVE = "live data"
+    LEAK = "a leak"
     GROWING = "growing"
     RETAINED = "retained"
     PINNED = "pinned"
@@ -36,6 +36,8 @@ class Evidence:
     replays: list[Replays]  # the first is the baseline
     what_if: WhatIf | None = None
     other_ways: Sequence[OtherWay] = ()
+    hurried: bool = False  # allocators that purge by time had none in replays
+    complete: bool = True  # nothing that was to be measured is missing
 
     @property
     def base(self) -> Replays:
@@ -87,30 +89,66 @@ class Evidence:
 
 @dataclass(frozen=True)
 class HolderAnswer:
-    """The answer; `gain` is the number of bytes less: the least, of medians, the most."""
+    """One thing that holds memory; `gain` is the number of bytes less: the least, of medians, the most."""
 
     kind: Kind
-    sure: bool  # all replays agree
+    sure: bool  # all replays agree; of a growth: it is steady
+    bytes: int = 0  # that it holds, by which answers are in order
     gain: tuple[int, int, int] = (0, 0, 0)
-    growth: Rise | None = None
+    growths: tuple[SiteGrowth, ...] = ()
 
 
-def judge(evidence: Evidence) -> HolderAnswer:
-    """The answer: nothing to gain, unless a measured change gives back as much as is worth a change."""
+def answers_of(evidence: Evidence) -> list[HolderAnswer]:
+    """All that holds memory, the most bytes first; that nothing is to gain, if there is none."""
+    found = growing_answers(evidence.profile)
+    if evidence.replays:
+        found += [*live_data(evidence, found), *beside_blocks(evidence)]
+    return sorted(found, key=lambda one: -one.bytes) or [nothing(evidence)]
+
+
+def growing_answers(profile: Profile) -> list[HolderAnswer]:
+    """Leaks, and data that grows: known before any replay."""
+    found = growths_of(profile)
+    kinds = {
+        Kind.LEAK: tuple(one for one in found if one.leaks),
+        Kind.GROWING: tuple(one for one in found if not one.leaks),
+    }
+    return [growing(kind, growths) for kind, growths in kinds.items() if growths]
+
+
+def growing(kind: Kind, growths: tuple[SiteGrowth, ...]) -> HolderAnswer:
+    in_bytes = sum(one.bytes for one in growths)
+    sure = 2 * sum(one.bytes for one in growths if one.sure) >= in_bytes
+    return HolderAnswer(kind, sure, in_bytes, growths=growths)
+
+
+def live_data(evidence: Evidence, growing: Sequence[HolderAnswer]) -> Iterator[HolderAnswer]:
+    """The blocks in use that do not belong to a growth."""
+    rest = evidence.census.live - sum(one.bytes for one in growing)
+    if rest >= evidence.worth:
+        yield HolderAnswer(Kind.LIVE, sure=True, bytes=rest)
+
+
+def beside_blocks(evidence: Evidence) -> Iterator[HolderAnswer]:
+    """The memory that no block uses, if a measured change gives back as much as is worth a change."""
     census, worth = evidence.census, evidence.worth
-    growth = growth_of(evidence.profile)
-    if growth and growth.bytes >= worth and 2 * growth.bytes > census.memory - census.live:
-        return HolderAnswer(Kind.GROWING, sure=evidence.profile.timed, growth=growth)
-    if census.memory - census.live < worth:
-        lives = census.live >= worth and census.live >= LIVE * census.memory
-        return HolderAnswer(Kind.LIVE if lives else Kind.NOTHING, sure=True)
     other, apart = evidence.gain(evidence.best), evidence.apart_gain
     by_sites = max(apart[1], evidence.unpinned)
-    if max(other[1], by_sites) < worth:
-        return HolderAnswer(Kind.NOTHING, sure=max(other[2], apart[2]) < worth)
-    if evidence.moment.regrown:
-        return HolderAnswer(Kind.REGROWN, sure=True, gain=max(other, apart, key=lambda gain: gain[1]))
+    if census.memory - census.live < worth or max(other[1], by_sites) < worth:
+        return
     pinned = census.pinned >= census.retained and by_sites >= max(worth, AS_GOOD * other[1])
-    if pinned or other[1] < worth:
-        return HolderAnswer(Kind.PINNED, sure=apart[0] >= worth, gain=apart)
-    return HolderAnswer(Kind.RETAINED, sure=other[0] >= worth, gain=other)
+    if evidence.moment.regrown:
+        gain = max(other, apart, key=lambda gain: gain[1])
+        yield HolderAnswer(Kind.REGROWN, sure=True, bytes=gain[1], gain=gain)
+    elif pinned or other[1] < worth:
+        yield HolderAnswer(Kind.PINNED, sure=apart[0] >= worth, bytes=by_sites, gain=apart)
+    else:
+        yield HolderAnswer(Kind.RETAINED, sure=other[0] >= worth, bytes=other[1], gain=other)
+
+
+def nothing(evidence: Evidence) -> HolderAnswer:
+    if not evidence.complete or evidence.hurried:
+        return HolderAnswer(Kind.NOTHING, sure=False)
+    most = max(evidence.gain(evidence.best)[2], evidence.apart_gain[2])
+    free = evidence.census.memory - evidence.census.live
+    return HolderAnswer(Kind.NOTHING, sure=min(most, free) < evidence.worth)

@@ -1,30 +1,60 @@
 """Tables of an advice: who pins pages, what allocators hold, what sites apart would give back."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 
 from heaplab.console import put
 from heaplab.holders.answer import Evidence, HolderAnswer
 from heaplab.holders.census import PARTS
+from heaplab.holders.growth import SiteGrowth
 from heaplab.holders.other_ways import Amounts, OtherWay
 from heaplab.holders.sentences import interval, sentence, signed, size, when
 from heaplab.report.tables.table_parts import Entry, Table, print_table
 from heaplab.report.words import units
 
+MOST_ANSWERS = 4
 MOST_SITES = 10
 SMALLEST_SHARE = 0.005  # of the pinned bytes: a smaller share has no row
 
 
-def print_advice(evidence: Evidence, verdict: HolderAnswer, console: Console) -> None:
-    """Print the verdict, then the tables that there is something for."""
-    put(console, f"[bold]{escape(sentence(evidence, verdict))}[/]")
-    tables = [sites(evidence)] if evidence.census.holdings else []
-    tables.append(allocators(evidence))
+def print_advice(evidence: Evidence, answers: Sequence[HolderAnswer], console: Console) -> None:
+    """Print the answers, the verdict first, then the tables that there is something for."""
+    for answer in answers[:MOST_ANSWERS]:
+        put(console, f"[bold]{escape(sentence(evidence, answer))}[/]")
+    grown = [growth for answer in answers for growth in answer.growths]
+    tables = [growths(grown)] if grown else []
+    tables += [sites(evidence)] if evidence.replays and evidence.census.holdings else []
+    tables += [allocators(evidence)] if evidence.replays else []
     tables += [what_if(evidence)] if evidence.what_if else []
     tables += [other_ways(evidence)] if evidence.other_ways else []
     for table in tables:
         put(console, "")
         print_table(table, console)
+
+
+def growths(found: Sequence[SiteGrowth]) -> Table:
+    """Call sites whose blocks become more and more."""
+    rows = []
+    for one in found[:MOST_SITES]:
+        entries = [
+            Entry("leak" if one.leaks else "growing"),
+            Entry(size(one.bytes)),
+            Entry(units.show(one.blocks, "1")),
+            Entry(units.percent(one.share)),
+            Entry(size(60 * one.of_second) if one.of_second else units.NOTHING),
+            Entry(size(one.of_thousand[1]), small=span(one.of_thousand)),
+            Entry("sure" if one.sure else "likely"),
+        ]
+        rows.append((one.name, entries))
+    columns = ["what", "bytes", "blocks", "of its blocks", "a minute", "per 1,000", "certainty"]
+    note = "per 1,000: bytes for each 1,000 allocations of the process, with the interval of their median."
+    return Table("What grows", columns, rows, "call site", notes=[note])
+
+
+def span(amounts: tuple[float, float, float]) -> str:
+    return f"{size(amounts[0])} to {size(amounts[2])}"
 
 
 def sites(evidence: Evidence) -> Table:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from heaplab.records import Arm
 from heaplab.traces.tool import ANY_NAME
 
 RUNS = 3
+C_LIBRARY = "glibc"
 # Bytes by which the heap of each further replay begins later. How much the C library gives back depends on
 # the rest of the last piece of 132 KiB that it got from the system.
 SHIFT = 45056
@@ -30,6 +31,11 @@ class Treatment:
 
     arm: Arm
     trim: bool = False
+
+    @property
+    def purges_by_time(self) -> bool:
+        """Whether it may give memory back some time after a free: any but the C library may."""
+        return self.arm.allocator != C_LIBRARY
 
     @property
     def name(self) -> str:
@@ -60,7 +66,7 @@ class Recording:
     trace: Path
     process: int
     folder: Path  # for compiled workloads
-    options: Sequence[str] = ()  # of the replay
+    paced: bool = False  # allocators that purge by time are replayed no faster than the program ran
     told: Callable[[str], None] = lambda _step: None  # gets the name of each step
 
     def compiled(self, apart: Collection[int] = ()) -> Path:
@@ -84,19 +90,18 @@ class Recording:
         found = json.loads(done.stdout.splitlines()[-1])
         return Compiled(made, found["calls"], found["peak_live_bytes"])
 
-    def replayed(self, workload: Path, treatments: Sequence[Treatment]) -> list[Replays]:
-        """Several replays of each treatment. Raises HeaplabError.
+    def replayed(self, workload: Path, treatment: Treatment) -> Replays:
+        """Several replays of a treatment. Raises HeaplabError.
 
         While a replay stands still for a census, time passes for allocators that purge after some time.
         Therefore only the first replay has the samples, which merely show the course.
         """
-        return [self._under(workload, treatment) for treatment in treatments]
-
-    def _under(self, workload: Path, treatment: Treatment) -> Replays:
         self.told(f"replaying under {treatment.name}")
         runs: list[tuple[Census, ...]] = []
         while len(runs) < RUNS:
             options = ["--shift", str(len(runs) * SHIFT), *(["--trim"] if treatment.trim else [])]
+            if self.paced and treatment.purges_by_time:
+                options += ["--pace", "recorded"]
             if runs:
                 options.append("--no-samples")
             census, cost = self.census(workload, treatment.arm, *options)
@@ -116,7 +121,7 @@ class Recording:
     def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
         program = native.needed(native.program(native.REPLAY), "replay")
         written = self.folder / "metrics"
-        command: list[str | Path] = [program, "--file", workload, "--json", written, *self.options, *options]
+        command: list[str | Path] = [program, "--file", workload, "--json", written, *options]
         limits = Limits(time=LONGEST_S, huge_pages=arm.huge_pages)
         with tempfile.TemporaryFile("w+b") as errors:
             done = execute(command, environment_for(arm), limits, errors=errors)

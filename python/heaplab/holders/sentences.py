@@ -1,6 +1,9 @@
 """A verdict in one sentence, and what to do next."""
 
+from collections.abc import Sequence
+
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind
+from heaplab.holders.growth import FREED_LAST, SiteGrowth
 from heaplab.report.words import units
 from heaplab.traces.profile import Profile
 
@@ -36,7 +39,7 @@ def when(evidence: Evidence) -> str:
 
 def sentence(evidence: Evidence, verdict: HolderAnswer) -> str:
     """The verdict, with its figures and its certainty."""
-    return f"{_SENTENCES[verdict.kind](evidence, verdict)} ({'sure' if verdict.sure else 'likely'})"
+    return f"{_SENTENCES[verdict.kind](evidence, verdict)} ({certainty(verdict)})"
 
 
 def _held(evidence: Evidence) -> str:
@@ -45,26 +48,54 @@ def _held(evidence: Evidence) -> str:
     return f"{size(census.live)} of the {size(census.memory)} {when(evidence)} under {evidence.base.name}"
 
 
-def _live(evidence: Evidence, _: HolderAnswer) -> str:
+def _live(evidence: Evidence, verdict: HolderAnswer) -> str:
     census = evidence.census
-    share = units.percent(census.live / max(census.memory, 1))
+    share = units.percent(verdict.bytes / max(census.memory, 1))
     return (
         f"live data: {share} of the {size(census.memory)} that {evidence.base.name} holds {when(evidence)} "
         "are blocks in use, so that only the program can give memory back"
     )
 
 
+def growth(profile: Profile, verdict: HolderAnswer) -> str:
+    """A leak, or data that grows: what, where and how fast."""
+    return f"{_growths(profile, verdict)} ({certainty(verdict)})"
+
+
+def certainty(verdict: HolderAnswer) -> str:
+    return "sure" if verdict.sure else "likely"
+
+
 def _growing(evidence: Evidence, verdict: HolderAnswer) -> str:
-    growth = verdict.growth
-    assert growth
-    what = "a leak" if growth.leaks else "a cache"
-    freed = "none" if growth.released == 0 else units.percent(growth.released)
-    sites = sites_of(evidence.profile, tuple(site.number for site in growth.sites))
-    rate = f", {size(growth.bytes / growth.seconds)} a second" if growth.seconds else ""
-    return (
-        f"growing, {what}: live bytes rose by {size(growth.bytes)}{rate}, held by blocks of "
-        f"{sites}, of which {freed} were freed"
-    )
+    return _growths(evidence.profile, verdict)
+
+
+def _growths(profile: Profile, verdict: HolderAnswer) -> str:
+    growths = verdict.growths
+    blocks, acquired = sum(one.blocks for one in growths), sum(one.acquired for one in growths)
+    names = " and ".join(one.name for one in growths[:NAMED])
+    more = f" and {units.counted(len(growths) - NAMED, 'more call site')}" if len(growths) > NAMED else ""
+    last = sum(one.freed_last * one.blocks for one in growths) / max(1, blocks)
+    some = f"{units.show(blocks, '1')} of {units.counted(acquired, 'block')}"
+    what = f"{size(verdict.bytes)} in {some} of {names}{more}"
+    if verdict.kind is Kind.LEAK:
+        said = f"a leak: {what} that nobody frees"
+    elif last >= FREED_LAST:
+        said = f"growing: {what} that only the last act of the program frees"
+    else:
+        said = f"growing, a cache: {what}, of which old ones are freed too"
+    return f"{said}; {rate(profile, growths)}"
+
+
+def rate(profile: Profile, growths: Sequence[SiteGrowth]) -> str:
+    """How fast blocks become more, and how long until live memory has doubled."""
+    low, typical, high = (sum(one.of_thousand[place] for one in growths) for place in range(3))
+    text = f"{interval((int(low), int(typical), int(high)))} for each 1,000 allocations"
+    second = sum(one.of_second for one in growths)
+    if second <= 0:
+        return text
+    doubled = units.show(profile.live_before_last_act / second, "s")
+    return f"{size(60 * second)} a minute, {text}; live memory doubles in {doubled}"
 
 
 def _retained(evidence: Evidence, verdict: HolderAnswer) -> str:
@@ -101,6 +132,8 @@ def _regrown(evidence: Evidence, verdict: HolderAnswer) -> str:
 
 
 def _nothing(evidence: Evidence, _: HolderAnswer) -> str:
+    if not evidence.replays:
+        return "nothing grows; what else holds memory, only a replay shows"
     return (
         f"nothing to gain: {_held(evidence)} are live, and nothing that was measured gives back more than "
         f"{size(evidence.worth)}"
@@ -109,6 +142,7 @@ def _nothing(evidence: Evidence, _: HolderAnswer) -> str:
 
 _SENTENCES = {
     Kind.LIVE: _live,
+    Kind.LEAK: _growing,
     Kind.GROWING: _growing,
     Kind.RETAINED: _retained,
     Kind.PINNED: _pinned,

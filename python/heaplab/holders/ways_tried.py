@@ -3,7 +3,7 @@
 Replays with and without the change take turns. A gain that is not worth a change is called nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -21,17 +21,17 @@ NO_TIME = 0.0  # s of a run whose time is unknown, or in which no time can be ga
 TRIMS = 10  # calls of malloc_trim in a run, unless the user gives their number
 
 
-def ways_of(recording: Recording, evidence: Evidence, arm: Arm, trim_every: float | None) -> list[OtherWay]:
+def ways_of(
+    recording: Recording, evidence: Evidence, arm: Arm, trim_every: float | None
+) -> Iterator[OtherWay]:
     """All ways under the baseline `arm`; without times, no gain of time can be worth a change."""
     habits = [Habit(*row) for row in tool.habits(recording.trace, recording.process)]
     paired = PairedReplays(recording, evidence, arm)
     reserve = proposed(habits, evidence.profile, lambda habit: habit.growths)
     stack = proposed(habits, evidence.profile, lambda habit: habit.temporaries)
-    return [
-        paired.edited("reserve", "reserved buffers", reserve, grown(reserve)),
-        paired.edited("stack", "temporaries on the stack", stack, died(stack)),
-        *paired.trimmed(trim_every or evidence.profile.seconds / TRIMS),
-    ]
+    yield paired.edited("reserve", "reserved buffers", reserve, grown(reserve))
+    yield paired.edited("stack", "temporaries on the stack", stack, died(stack))
+    yield from paired.trimmed(trim_every or evidence.profile.seconds / TRIMS)
 
 
 class PairedReplays:

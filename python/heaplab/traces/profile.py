@@ -64,6 +64,29 @@ class Site(NamedTuple):
     bytes_moved: int
 
 
+class SiteLives(NamedTuple):
+    """How long the blocks of a call site live, of which some live when the last act begins: survivors."""
+
+    site: int
+    freed_last_blocks: int  # survivors that were freed in the last act
+    freed_last_bytes: int
+    released: list[int]  # blocks by lifetime: class n has 2^(n-1) to 2^n - 1 acquisitions of the process
+    ages: list[int]  # survivors by age, in the same classes
+    cohort_blocks: list[int]  # survivors by the part of all acquisitions in which they were acquired
+    cohort_bytes: list[int]
+    course: list[int]  # live bytes at the end of each part but the last; missing ones are 0
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """The call sites with most survivors, and the clock of acquisitions (src/trace/profile/lifetimes.h)."""
+
+    last_act: int  # stamp; of a process without, behind its end
+    acquisitions: int  # before it
+    cohort_stamps: list[int]  # ends of the equal parts of these acquisitions, but for the last
+    sites: list[SiteLives]
+
+
 class Share(NamedTuple):
     """The blocks of a call site that one thread acquired."""
 
@@ -138,6 +161,7 @@ class Profile:
     sites: list[Site]
     shares: list[Share]
     thread_peaks: dict[int, int]  # by thread or NOBODY: most bytes of its blocks live at the same time
+    lifetimes: Lifetimes
     stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
     places: symbols.Names
     modules: list[symbols.Module]
@@ -162,6 +186,12 @@ class Profile:
     @property
     def timed(self) -> bool:
         return self.ticks_per_second != 0
+
+    @property
+    def live_before_last_act(self) -> int:
+        """Live bytes when the last act begins, at most."""
+        at = min((self.lifetimes.last_act - self.origin) // self.width, len(self.stretches) - 1)
+        return self.stretches[at].peak_bytes
 
     @property
     def addresses(self) -> list[int]:
@@ -237,10 +267,15 @@ def of_process(
         sites=sites,
         shares=[Share(*row) for row in found["shares"]],
         thread_peaks=dict(found["acquirers"]),
+        lifetimes=lifetimes_of(found["lifetimes"]),
         stacks=known["sites"],
         places=places_of(known, summary["machine"]),
         modules=symbols.modules_of(known["modules"], known["build_ids"]),
     )
+
+
+def lifetimes_of(found: dict[str, Any]) -> Lifetimes:
+    return Lifetimes(**{**found, "sites": [SiteLives(*row) for row in found["sites"]]})
 
 
 def places_of(known: dict[str, Any], machine: int) -> symbols.Names:

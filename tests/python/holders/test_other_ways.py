@@ -42,7 +42,8 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
             if words[0] == "./ways":
                 recording = Recording(folder / "ways.trace", number, folder)
                 profile = of_process(folder / "ways.trace", summary, number)
-                evidence = advise.evidence_of(recording, profile, advise.treatments([glibc]), ())
+                plan = advise.treatments([glibc])
+                *_, evidence = advise.held(recording, Evidence(profile, []), plan, ())
                 ways = ways_tried.ways_of(recording, evidence, glibc, None)
                 found[words[1]] = evidence, {way.name.split(" ")[0]: way for way in ways}
     return found
@@ -129,7 +130,7 @@ def test_each_replay_begins_elsewhere_in_the_heap(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Recording, "census", census)
     glibc = Treatment(arm_of(contents.load(()), "glibc"))
-    Recording(Path(), 0, Path()).replayed(Path(), [glibc])
+    Recording(Path(), 0, Path()).replayed(Path(), glibc)
     assert shifts == [0, 44 << 10, 88 << 10]
 
 
@@ -143,7 +144,7 @@ def test_only_the_first_replay_stands_still_for_samples(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Recording, "census", census)
     glibc = Treatment(arm_of(contents.load(()), "glibc"))
-    [found] = Recording(Path(), 0, Path()).replayed(Path(), [glibc])
+    found = Recording(Path(), 0, Path()).replayed(Path(), glibc)
     assert [[one.memory for one in run] for run in found.runs] == [[0, 1, 2, 3], [0, 4, 2, 5], [0, 6, 2, 7]]
 
 

@@ -1,8 +1,10 @@
 """`heaplab advise`: what holds a program's memory, and what would give it back."""
 
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import click
@@ -20,12 +22,14 @@ from heaplab.cli.tracing.trace import PAGE, PROCESS, summary_and_process
 from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.holders import advice_json, advice_page, holding_tables, ways_tried, what_if
-from heaplab.holders.answer import Evidence, judge
-from heaplab.holders.replaying import Recording, Treatment
+from heaplab.holders.answer import Evidence, HolderAnswer, answers_of, growing_answers
+from heaplab.holders.replaying import RUNS, Recording, Treatment
+from heaplab.holders.sentences import growth
 from heaplab.records import Arm
 from heaplab.traces.profile import Profile, of_process
 
 PERFETTO = ".perfetto.json"
+PATIENCE = 60.0  # s that all replays at the recorded pace may take
 
 
 @click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
@@ -46,8 +50,13 @@ PERFETTO = ".perfetto.json"
 @click.option(
     "--pace",
     type=click.Choice(["asap", "recorded"]),
-    default="asap",
-    help="Replay as fast as possible, or no call earlier than in the recording.",
+    help="Replay as fast as possible, or no call earlier than in the recording.  [default: recorded under "
+    "allocators other than the C library, which may purge by time, if that takes at most a minute]",
+)
+@click.option(
+    "--budget",
+    type=DURATION,
+    help="Begin no replay after so much time; the answer is then of those before.  [default: none]",
 )
 @click.option(
     "--trim-every",
@@ -71,7 +80,8 @@ def advise(
     allocators: str | None,
     own: tuple[GivenAllocator, ...],
     apart: tuple[str, ...],
-    pace: str,
+    pace: str | None,
+    budget: float | None,
     trim_every: float | None,
     process: int | None,
     output: Path | None,
@@ -79,9 +89,10 @@ def advise(
 ) -> None:
     """Tell what holds the memory of PROGRAM, and what would give it back.
 
-    The first line is the verdict: live data; growing, which is a leak or a cache; retained by the allocator;
-    pinned by few blocks; taken again by the next burst; or nothing to gain. PROGRAM is recorded in
-    PROGRAM.trace, then replayed under each allocator, also with the call sites that pin most pages apart.
+    The first lines are what holds most: live data; a leak; data that grows; what the allocator retains; what
+    few blocks pin; what the next burst takes again; or nothing to gain. PROGRAM is recorded in PROGRAM.trace.
+    Leaks and growth are told first. Then the recording is replayed under each allocator, also with the call
+    sites that pin most pages apart. Ctrl-C ends the replays: what is known then is told, with exit status 1.
 
     \b
     Examples:
@@ -105,36 +116,101 @@ def advise(
     profile = of_process(trace, summary, number, record.ProgressNote("reading events"))
     if not profile.stretches:
         raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
+    named(profile, apart)  # refuses a text in no name before the replays
+    tell_growth(profile)
+    plan = treatments(treated)
+    paced = pace == "recorded" or (pace is None and affordable(profile, plan))
+    unmeasured = Evidence(profile, [], hurried=not paced, complete=False)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
-        replayed = Recording(trace, number, Path(folder), ["--pace", pace], display.tell)
-        evidence = evidence_of(replayed, profile, treatments(treated), apart)
-        ways = ways_tried.ways_of(replayed, evidence, treated[0], trim_every)
-    evidence = replace(evidence, other_ways=ways)
-    verdict = judge(evidence)
-    if output and output.name.endswith(PERFETTO):
-        advice_json.write_perfetto(evidence, verdict, output)
-    elif output:
-        advice_page.write_html(evidence, verdict, warnings, output)
+        replayed = Recording(trace, number, Path(folder), paced, display.tell)
+        evidence, interrupted = known(
+            unmeasured, gathered(replayed, unmeasured, plan, apart, trim_every), budget
+        )
+    answers = answers_of(evidence)
     if output:
-        note(f"written: {output}")
+        write(evidence, answers, warnings, output)
     if as_json:
-        click.echo(advice_json.text_of(evidence, verdict))
+        click.echo(advice_json.text_of(evidence, answers))
     else:
-        holding_tables.print_advice(evidence, verdict, console())
+        holding_tables.print_advice(evidence, answers, console())
+    if interrupted:
+        raise KeyboardInterrupt
+    if not evidence.complete:
+        note("the budget ended the replays: what would have been measured after it is not known")
 
 
-def evidence_of(
-    replayed: Recording, profile: Profile, treated: Sequence[Treatment], apart: Sequence[str]
-) -> Evidence:
+def write(evidence: Evidence, answers: Sequence[HolderAnswer], warnings: Sequence[str], output: Path) -> None:
+    """Write the page, or the counters, that the suffix of the file asks for. Raises HeaplabError."""
+    if output.name.endswith(PERFETTO):
+        advice_json.write_perfetto(evidence, answers, output)
+    else:
+        advice_page.write_html(evidence, answers, warnings, output)
+    note(f"written: {output}")
+
+
+def known(first: Evidence, steps: Iterable[Evidence], budget: float | None) -> tuple[Evidence, bool]:
+    """The evidence when all is done, the budget is spent, or Ctrl-C ends it: then the second is true."""
+    last, ends = first, time.monotonic() + (budget or inf)
+    try:
+        for evidence in steps:
+            last = evidence
+            if time.monotonic() >= ends:
+                break
+    except KeyboardInterrupt:
+        return last, True
+    return last, False
+
+
+def tell_growth(profile: Profile) -> None:
+    """Say what grows before anything is replayed, which takes longer."""
+    found = growing_answers(profile)
+    for answer in found:
+        note(growth(profile, answer))
+    if not found:
+        note("no call site leaks or grows")
+
+
+def affordable(profile: Profile, plan: Sequence[Treatment]) -> bool:
+    """Whether replays at the recorded pace take at most as long as people wait."""
+    slow = sum(one.purges_by_time for one in plan)
+    return profile.timed and profile.seconds * slow * RUNS <= PATIENCE
+
+
+def gathered(
+    replayed: Recording,
+    evidence: Evidence,
+    plan: Sequence[Treatment],
+    apart: Sequence[str],
+    trim_every: float | None,
+) -> Iterator[Evidence]:
+    """Ever more evidence: of what holds the memory, then of other ways to use blocks."""
+    for step in held(replayed, evidence, plan, apart):
+        evidence = step
+        yield evidence
+    for way in ways_tried.ways_of(replayed, evidence, plan[0].arm, trim_every):
+        evidence = replace(evidence, other_ways=[*evidence.other_ways, way])
+        yield evidence
+    yield replace(evidence, complete=True)
+
+
+def held(
+    replayed: Recording, evidence: Evidence, plan: Sequence[Treatment], apart: Sequence[str]
+) -> Iterator[Evidence]:
     """Replay under each treatment, and again with the chosen or proposed call sites apart."""
-    evidence = Evidence(profile, replayed.replayed(replayed.compiled(), treated))
-    sites = named(profile, apart) or what_if.proposed(evidence.census)
+    workload = replayed.compiled()
+    for treatment in plan:
+        evidence = replace(evidence, replays=[*evidence.replays, replayed.replayed(workload, treatment)])
+        yield evidence
+    sites = named(evidence.profile, apart) or what_if.proposed(evidence.census)
     pinned = evidence.census.pinned + evidence.census.retained
-    if not sites or (not apart and pinned < evidence.worth):
-        return evidence
-    measured = replayed.replayed(replayed.compiled(sites), treated)
-    found = what_if.tried(sites, profile, evidence.replays, measured, evidence.moment.place)
-    return Evidence(profile, evidence.replays, found)
+    if sites and (apart or pinned >= evidence.worth):
+        workload = replayed.compiled(sites)
+        measured = []
+        for treatment in plan:
+            measured.append(replayed.replayed(workload, treatment))
+            yield evidence
+        found = what_if.tried(sites, evidence.profile, evidence.replays, measured, evidence.moment.place)
+        yield replace(evidence, what_if=found)
 
 
 def named(profile: Profile, texts: Sequence[str]) -> tuple[int, ...]:

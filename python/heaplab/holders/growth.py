@@ -1,0 +1,173 @@
+"""What grows, by the lifetimes of blocks: leaks, and data that grows, such as a cache without a bound.
+
+The clock is the acquisitions of the process, so that rests and the load of the machine matter little.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from heaplab.traces.profile import Profile, SiteLives
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+FEWEST = 10  # blocks: fewer do not show a growth
+SMALLEST = 4096  # B
+KEPT = 0.98  # least probability that a block which has reached an age is not released later
+OLD = 1 / 16  # share of the run: what is released at a higher age was not forgotten, but kept long
+BY_FAR = 4  # a block is forgotten if it is so many times as old as blocks that are released become
+STAGES = 16
+LOW, HIGH = 3, 12  # places among the sorted stages: the median is between them with probability 98 %
+SPAN = 0.25  # share of the run in which a growth is to be seen
+GOES_ON = 0.25  # share of the mean growth that the last eighth of the stages has at least
+LATE, LATE_SHARE = 2 / 3, 1 / 6  # from this part of the time on there is at least this share of the growth
+FREED_LAST = 0.5  # share of the survivors: a program that frees so many in its last act had not lost them
+RISE = 0.25  # share of a site's live bytes that it gained, if its blocks are not forgotten
+
+
+@dataclass(frozen=True)
+class SiteGrowth:
+    """Blocks of the call sites of one name, which become more and more."""
+
+    site: int  # the one with the most survivors
+    name: str
+    leaks: bool  # its old blocks are never released
+    sure: bool
+    blocks: int  # that are there to stay
+    bytes: int
+    acquired: int  # blocks
+    freed_last: float  # share of the survivors that the last act frees
+    of_thousand: tuple[float, float, float]  # bytes for each 1000 acquisitions: the least, typical, the most
+    of_second: float  # bytes; 0 if the recording has no times
+
+    @property
+    def share(self) -> float:
+        """Of all blocks, those that stay."""
+        return self.blocks / max(1, self.acquired)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The beginning of the run and the ends of its equal parts, up to the last act."""
+
+    acquisitions: Numbers
+    seconds: Numbers
+
+    @property
+    def cohorts(self) -> int:
+        return len(self.acquisitions) - 1
+
+    def part(self, acquisitions: float) -> float:
+        """So many acquisitions as a number of cohorts."""
+        return acquisitions / max(1.0, float(self.acquisitions[-1])) * self.cohorts
+
+
+def growths_of(profile: Profile) -> list[SiteGrowth]:
+    """What grows, the most bytes first."""
+    clock = clock_of(profile)
+    named: dict[str, list[SiteLives]] = {}
+    for one in profile.lifetimes.sites:
+        named.setdefault(profile.chain(one.site), []).append(one)
+    found = [growth_of(name, sites, clock, profile.timed) for name, sites in named.items()]
+    return sorted((one for one in found if one), key=lambda one: -one.bytes)
+
+
+def clock_of(profile: Profile) -> Clock:
+    of = profile.lifetimes
+    stamps = np.array([profile.origin, *of.cohort_stamps, of.last_act], dtype=float)
+    parts = np.linspace(0, of.acquisitions, len(stamps))
+    return Clock(parts, (stamps - stamps[0]) / (profile.ticks_per_second or 1))
+
+
+def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> SiteGrowth | None:
+    """The growth of the call sites of one name, if there is one: a leak, or live bytes that rise."""
+    released = summed([one.released for one in sites])
+    ages = summed([one.ages for one in sites])
+    blocks = summed([one.cohort_blocks for one in sites])[: clock.cohorts]
+    in_bytes = summed([one.cohort_bytes for one in sites])[: clock.cohorts]
+    freed_last = float(sum(one.freed_last_blocks for one in sites) / max(1.0, ages.sum()))
+    old = clock.cohorts - int(np.ceil(clock.part(BY_FAR * kept_from(released, ages))))
+    curve, leaks = np.zeros(1), False
+    if old >= (1 - BY_FAR * OLD) * clock.cohorts and blocks[:old].sum() >= FEWEST:
+        curve, leaks = curve_of(in_bytes[:old]), bool(freed_last < FREED_LAST)
+    rising = leaks or len(curve) > 1
+    if not rising:
+        course = summed([[*one.course, *[0] * (clock.cohorts - 1 - len(one.course))] for one in sites])
+        curve = np.array([0.0, *course, in_bytes.sum()])
+    steady = steadiness(curve, clock, needed=0.0 if rising else RISE)
+    if steady is None or curve[-1] < SMALLEST:
+        return None
+    low, typical, high = steady
+    begin = int(np.flatnonzero(curve)[0]) - 1
+    span = clock.seconds[len(curve) - 1] - clock.seconds[begin]
+    calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[begin]
+    stays = blocks[:old].sum() if rising else blocks.sum()
+    return SiteGrowth(
+        site=max(sites, key=lambda one: sum(one.cohort_blocks)).site,
+        name=name,
+        leaks=leaks,
+        sure=timed and low > 0,
+        blocks=int(stays),
+        bytes=int(curve[-1]),
+        acquired=int(released.sum() + ages.sum()),
+        freed_last=freed_last,
+        of_thousand=(low * 1000, typical * 1000, high * 1000),
+        of_second=float(typical * calls / span) if timed and span > 0 else 0.0,
+    )
+
+
+def summed(rows: list[list[int]]) -> Numbers:
+    total: Numbers = np.sum(np.array(rows, dtype=float), axis=0)
+    return total
+
+
+def curve_of(increments: Numbers) -> Numbers:
+    return np.concatenate([[0.0], np.cumsum(increments)])
+
+
+def kept_from(released: Numbers, ages: Numbers) -> float:
+    """The age from which on next to no block is released any more, in acquisitions.
+
+    Kaplan-Meier's estimate by classes of ages: of a block that lives at the end only its age is known, and
+    it counts as at risk of being released for half of its class.
+    """
+    at_risk = np.cumsum((released + ages)[::-1])[::-1] - ages / 2
+    stays = 1 - np.divide(released, at_risk, out=np.zeros_like(released), where=at_risk > 0)
+    kept = np.cumprod(stays[::-1])[::-1]
+    first = int(np.argmax(kept >= KEPT)) if kept[-1] >= KEPT else len(kept)
+    return 0.0 if first == 0 else 2.0 ** (first - 1)
+
+
+def steadiness(curve: Numbers, clock: Clock, needed: float) -> tuple[float, float, float] | None:
+    """The bytes that each acquisition adds: the least, the typical, the most; None if it is no steady growth.
+
+    The typical is Theil and Sen's slope; the others are the fourth and the thirteenth of the rates of sixteen
+    stages in order, between which their true median lies with a probability of 98 %.
+    """
+    grown = np.flatnonzero(curve)
+    if not len(grown) or len(curve) - grown[0] < SPAN * clock.cohorts:
+        return None
+    begin, end = int(grown[0]) - 1, len(curve) - 1
+    edges = np.linspace(begin, end, STAGES + 1)
+    places = np.arange(len(curve))
+    heights = np.interp(edges, places, curve)
+    calls = np.interp(edges, places, clock.acquisitions[: len(curve)])
+    rises = np.diff(heights)
+    stages = np.sort(rises / np.maximum(np.diff(calls), 1e-9))
+    late = np.interp(
+        LATE * clock.seconds[end] + (1 - LATE) * clock.seconds[begin], clock.seconds[: len(curve)], curve
+    )
+    gained = curve[end] - (heights[1] if needed else 0)
+    goes_on = rises[-2:].mean() >= GOES_ON * rises.mean() and curve[end] - late >= LATE_SHARE * curve[end]
+    enough = stages[LOW] > 0 if needed else np.median(rises) > 0
+    if not (goes_on and enough and gained >= needed * curve[end]):
+        return None
+    return float(stages[LOW]), theil_sen(calls, heights), float(stages[HIGH])
+
+
+def theil_sen(x: Numbers, y: Numbers) -> float:
+    """The median slope of all pairs of points."""
+    one, other = np.triu_indices(len(x), 1)
+    apart = x[other] > x[one]
+    return float(np.median((y[other] - y[one])[apart] / (x[other] - x[one])[apart]))
