@@ -24,6 +24,7 @@ TESTS = [
         "frontend",
         "span_pool",
         "cached_blocks_interleavings",
+        "draining_interleavings",
         "hole_sweep_interleavings",
         "unlocked_calls_interleavings",
         "interleavings",
@@ -91,8 +92,23 @@ FAULTS = [
     Fault(
         "the page map keeps the place of the former owner",
         MOVES,
-        "if (owner != span.owner(std::memory_order_relaxed)) spans_.set_place(span, place_in(owner, span));",
-        "(void)owner;",
+        "      spans_.set_place(span, place);",
+        "      (void)place;",
+    ),
+    Fault(
+        "a drained span that is hot again stays drained",
+        MOVES,
+        "spans_.place_of(span) != place)",
+        "owner != span.owner(std::memory_order_relaxed))",
+    ),
+    Fault(
+        "a span is drained by a thread that does not hold its owner's lock yet",
+        RECLAIM,
+        "  const concurrent::lock_holder hold(owner->lists_lock);\n"
+        "  if (span.owner(std::memory_order_relaxed) != owner) return false;\n",
+        "  life_.drain_if_sparse(span);\n"
+        "  const concurrent::lock_holder hold(owner->lists_lock);\n"
+        "  if (span.owner(std::memory_order_relaxed) != owner) return false;\n",
     ),
     Fault(
         "a span whose holes are being purged goes to the pool",

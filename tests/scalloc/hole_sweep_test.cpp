@@ -208,7 +208,7 @@ using hole_sweep_inside_blocks = sweep_of<many_pages>;
 TEST_F(hole_sweep_inside_blocks, pages_are_purged_behind_the_link) {
   tested_->fill(65);
   for (void* const block : tested_->blocks)
-    std::memset(static_cast<char*>(block) + 16, 1, many_pages.span_block_limit - 16);
+    std::memset(static_cast<char*>(block) + 24, 1, many_pages.span_block_limit - 24);
   const unsigned before = pages_with_memory(0);
   release(0, 40), release(40, 50, 1);
   EXPECT_TRUE(tested_->holes.sweep_all());

@@ -67,8 +67,8 @@ public:
   hole_sweep<traits> holes{this->front};
 
 private:
-  // Behind the link of a free block.
-  static void*& contents(void* block) { return static_cast<void**>(block)[1]; }
+  // Behind the link of a free block, and its mark.
+  static void*& contents(void* block) { return static_cast<void**>(block)[2]; }
 };
 
 }  // namespace heaplab::scalloc::testing

@@ -187,6 +187,28 @@ TEST(fork_anywhere, without_handlers_while_another_thread_trims) {
   fork_while_another_thread_trims(fork_raw);
 }
 
+// A trim takes spans of which little is live off scalloc's fast path: the other thread's frees send their
+// blocks home, and empty two of them.
+TEST(fork_anywhere, while_another_thread_empties_sparse_spans) {
+  std::array<unsigned char*, 96> thinned;
+  const auto prepare = [&] { thin_out(thinned), malloc_trim(0); };
+  const auto work = [&] {
+    for (unsigned i = 0; i < 40; i += 8) std::free(std::exchange(thinned[i], nullptr));
+    for (unsigned i = 1; i < 4; ++i) thinned[i] = allocate(1000);
+  };
+  const auto as_child = [&] {
+    use_many_blocks(1000);
+    for (unsigned i = 40; i < thinned.size(); i += 8) {
+      if (!holds(thinned[i], filled, i)) return 5;
+      std::free(thinned[i]);
+    }
+    use_many_blocks(1000);
+    return 0;
+  };
+  EXPECT_GT(fork_at(1, prepare, work, as_child), 100U);
+  for (unsigned char* const block : thinned) std::free(block);
+}
+
 // scalloc's table of large blocks becomes larger with the 129th.
 TEST(fork_anywhere, while_another_thread_has_many_large_blocks) {
   one_of_each held;

@@ -140,9 +140,12 @@ public:
 
   // What the page map has for a block there.
   HEAPLAB_FAST_PATH auto place_at(std::size_t step) const { return owners_.find(step); }
-  // For whoever may change the span's owner, or has taken the free span.
+  auto place_of(const span_type& span) const { return place_at(step_of(span.block_at(0, kind_of(span)))); }
+  // Whether the page map tells about the block, and names nobody.
+  bool is_nobodys(const void* block) const { return owners_.names_nobody(step_of(block)); }
+  // For the holder of the lock of the owner's lists, or whoever has taken the free span.
   void set_place(const span_type& span, typename page_map<Traits>::hot_place place) {
-    const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+    const size_class& kind = kind_of(span);
     owners_.set(step_of(span.block_at(0, kind)), kind, place);
   }
 
@@ -234,6 +237,10 @@ public:
   void after_fork_in_child() { lock_.forget_holder(); }
 
 private:
+  static const size_class& kind_of(const span_type& span) {
+    return classes::table[span.class_index.load(std::memory_order_relaxed)];
+  }
+
   bool becomes_guard_now(span_type& span) {
     const bool is_guard = becomes_guard<Traits>(span, number_of(span));
     guard_places_.store(number_of(span) / guarded_span_period + 1, std::memory_order_release);

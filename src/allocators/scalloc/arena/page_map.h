@@ -84,11 +84,17 @@ public:
 
   // What is known of the block at `step`, counted from the beginning of the arena. relaxed: a thread asks
   // whether the place is its own. Only the thread itself writes its places over a span with live blocks, or
-  // anything over them.
+  // another's over them. A sweep may write null over them (span_life::drain_if_sparse): who misses that
+  // caches one block more.
   HEAPLAB_FAST_PATH hot_place find(std::size_t step) const {
     if (!concurrent::exceeds(steps_, step)) [[unlikely]]
       return nullptr;
     return word_at(step).load(std::memory_order_relaxed);
+  }
+
+  // Beyond what the map tells about: false.
+  bool names_nobody(std::size_t step) const {
+    return concurrent::exceeds(steps_, step) && word_at(step).load(std::memory_order_relaxed) == nullptr;
   }
 
   // For a span of the class, whose first block begins at `step`.

@@ -112,12 +112,13 @@ public:
 
   // Frees a block of a class that is not cached, that is marked, or of which the page map says nothing.
   static void deallocate_slow(span_type& span, void* block) {
-    const auto place = Front.spans().place_at(Front.spans().step_of(block));
+    // The page map may name nobody.
+    lab_type* const owner = span.owner(std::memory_order_acquire);
+    const auto place = frontend<Traits>::life_type::place_in(owner, span);
     if (place != nullptr && frontend<Traits>::is_marked(block, place) &&
         stacks_.holds(lab_type::class_at(place), block))
       frontend<Traits>::refuse_double_free(block);
     // The owner's own free looks for the block in the owner's lists; an orphan has none to look.
-    lab_type* const owner = span.owner(std::memory_order_acquire);
     if (owner == &Front.orphanage() && Front.is_free_already(*owner, span, block))
       frontend<Traits>::refuse_double_free(block);
     if (owner == nullptr || owner == &Front.orphanage()) return Front.deallocate_slow(none_, span, block);

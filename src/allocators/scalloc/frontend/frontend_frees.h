@@ -18,7 +18,7 @@ void frontend<Traits>::deallocate_slow(lab_type& local, span_type& span, void* b
   if (is_free_already(local, span, block)) refuse_double_free(block);
   if constexpr (caches_blocks) {
     mark(block, life_type::place_in(&local, span));
-    if (try_cache(local, span, block)) return;
+    if (!life_.spans().is_nobodys(block) && try_cache(local, span, block)) return;
   }
   if (push(local, span, block)) after_free(local, span);
 }
@@ -29,9 +29,10 @@ void frontend<Traits>::take_back(lab_type& local, void* const* blocks, unsigned 
   while (count > 0) {
     span_type& span = *life_.spans().find(*blocks);
     const bool is_own = span.owner(std::memory_order_relaxed) == &local;
+    const bool may_cache = is_own && !life_.spans().is_nobodys(*blocks);
     freed_chain chain;
     for (; count > 0 && span.spans_over(*blocks); ++blocks, --count) {
-      if (is_own && try_cache(local, span, *blocks)) continue;
+      if (may_cache && try_cache(local, span, *blocks)) continue;
       span.secrets.link(*blocks, chain.newest_block);
       chain.newest_block = *blocks;
       if (chain.length++ == 0) chain.oldest_block = *blocks;

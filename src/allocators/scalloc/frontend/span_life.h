@@ -90,8 +90,13 @@ public:
   // The span changes hands; null: nobody's. Called by the holder of the lock of the present owner's lists, or
   // by the thread that took the free span.
   void give(span_type& span, lab_type* owner, std::uintptr_t flag = 0);
-  // What the page map has for the blocks of a span.
+  // What the page map has for the blocks of a span that is not drained.
   static place_type place_in(lab_type* owner, const span_type& span);
+  // Drains a span of which less than half is live: takes the span from the page map until it is hot again.
+  // So its owner's frees miss the fast path, and none of its blocks is cached: they go home, and the span
+  // becomes empty while dense spans serve. Called by the holder of the lock of the owner's lists; the span is
+  // not hot.
+  void drain_if_sparse(span_type& span);
   // Precondition: this thread made the span free. Takes the span from its owner, which no other thread does;
   // a span whose holes are being purged is left to the thread that purges them.
   void return_span(span_type& span, std::uint32_t column);

@@ -115,8 +115,18 @@ auto span_life<Traits>::place_in(lab_type* owner, const span_type& span) ->
 template <class Traits>
 void span_life<Traits>::give(span_type& span, lab_type* owner, std::uintptr_t flag) {
   if constexpr (caches_blocks)
-    if (owner != span.owner(std::memory_order_relaxed)) spans_.set_place(span, place_in(owner, span));
+    if (const auto place = place_in(owner, span); spans_.place_of(span) != place)
+      spans_.set_place(span, place);
   span.set_owner(owner, flag);
+}
+
+template <class Traits>
+void span_life<Traits>::drain_if_sparse(span_type& span) {
+  if constexpr (!caches_blocks) return;
+  const auto remote = static_cast<std::int32_t>(span.load_word(std::memory_order_relaxed).remote_count());
+  const auto blocks =
+      static_cast<std::int32_t>(classes::table[span.class_index.load(std::memory_order_relaxed)].blocks);
+  if (2 * (span.used() - remote) < blocks) spans_.set_place(span, nullptr);
 }
 
 template <class Traits>
@@ -255,8 +265,13 @@ template <class Traits>
 bool span_life<Traits>::is_in_page_map(const span_type& span) const {
   const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
   const auto wanted = kind.most_cached > 0 ? place_in(span.owner(std::memory_order_seq_cst), span) : nullptr;
+  if (!caches_blocks) return true;
+  const span_state state = span.load_word(std::memory_order_seq_cst).state();
+  const bool may_drain = state == span_state::floating || state == span_state::reusable;
+  const auto place = spans_.place_of(span);
+  if (place != wanted && !(may_drain && place == nullptr)) return false;
   for (std::uint32_t number = 0; number < kind.blocks; ++number)
-    if (caches_blocks && spans_.place_at(spans_.step_of(span.block_at(number, kind))) != wanted) return false;
+    if (spans_.place_at(spans_.step_of(span.block_at(number, kind))) != place) return false;
   return true;
 }
 

@@ -57,6 +57,7 @@ bool span_reclaim<Traits>::begin_purge(span_type& span, Find&& find) {
   const span_state state = span.load_word(std::memory_order_acquire).state();
   if (state != span_state::floating && state != span_state::reusable) return false;
   span.holes |= span.hot_holes.exchange(0, std::memory_order_relaxed);
+  life_.drain_if_sparse(span);
   if (!find()) return false;
   span.purging = purge_state::under_way;
   life_.place(*owner, span);
