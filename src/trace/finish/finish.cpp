@@ -20,6 +20,7 @@
 #include "trace/file/trace_writer.h"
 #include "trace/file/verifier.h"
 #include "trace/finish/merged_events.h"
+#include "trace/finish/ranges_at_moments.h"
 #include "trace/finish/raw_process.h"
 #include "trace/finish/recorded_modules.h"
 
@@ -136,8 +137,29 @@ lost_calls lost_without_file(const raw_control& control) {
   return lost_calls_of(by_reason, control.error.load(std::memory_order_relaxed));
 }
 
-// What was lost in processes that have no file, which only the recording as a whole knows.
-void add_what_has_no_file(properties& to, const raw_control& control) {
+// The moments at which the memory of a process was sampled: lines "PID NS" of
+// python/heaplab/traces/recording.py. None if stamps tell no times.
+std::vector<ranges_at_moments::moment> moments_of(const std::string& folder,
+                                                  const raw_process::description& of) {
+  const double rate = static_cast<double>(ticks_per_second(of)) / 1e9;
+  std::vector<ranges_at_moments::moment> found;
+  std::ifstream in(folder + "/moments");
+  for (std::uint64_t pid, ns; in >> pid >> ns;) {
+    if (pid != of.pid || ns < of.begin.monotonic_ns || rate == 0) continue;
+    const auto ticks = static_cast<std::uint64_t>(rate * static_cast<double>(ns - of.begin.monotonic_ns));
+    found.push_back({of.begin.stamp + ticks, ns});
+  }
+  return found;
+}
+
+// The memory of the program's processes, which python/heaplab/traces/recording.py has sampled from outside.
+std::string sampled_memory(const std::string& folder) {
+  std::ifstream in(folder + "/memory");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What only the recording as a whole knows: what was lost in processes that have no file, sampled memory.
+void add_what_is_of_no_process(properties& to, const raw_control& control, const std::string& folder) {
   const lost_calls lost = lost_without_file(control);
   if (lost.calls != 0) {
     to.set("lost_elsewhere", lost.calls);
@@ -145,6 +167,7 @@ void add_what_has_no_file(properties& to, const raw_control& control) {
   }
   if (const auto processes = control.filtered.load(std::memory_order_relaxed); processes != 0)
     to.set("filtered_processes", processes);
+  if (const std::string memory = sampled_memory(folder); !memory.empty()) to.set("memory", memory);
 }
 
 std::string why_nothing_was_recorded(const raw_control& control) {
@@ -215,17 +238,22 @@ std::vector<event> lived_blocks(const raw_process& process, site_numbers& sites)
 
 // `tick` is called now and then.
 void finish_process(const raw_process& process, const raw_control& control, trace_writer& to,
-                    const std::function<void()>& tick, bool first) {
+                    const std::string& folder, const std::function<void()>& tick, bool first) {
   to.begin_process(describe(process.of(), control.stacks != 0));
   const recorded_modules modules(process.path());
   site_numbers sites(process, modules, to);
   verifier order(process.of().forked || control.begins_late != 0);
   const std::vector<event> lived = lived_blocks(process, sites);
-  for (const event& block : lived) order.lived(block);
+  ranges_at_moments ranges(moments_of(folder, process.of()));
+  for (const event& block : lived) {
+    order.lived(block);
+    ranges.lived(block.address, block.size);
+  }
   to.add_lived(lived);
   merged_events events(process, [&sites](const raw_record& record) { return sites(record); });
   for (event e; events.next(e);) {
     order.see(e);
+    ranges.see(e);
     to.add(e);
     if (order.counts().events % report_every == 0) tick();
   }
@@ -234,7 +262,8 @@ void finish_process(const raw_process& process, const raw_control& control, trac
   properties summary = summarise(process, order.counts(), sites.size());
   // Of a recording with a window, the process may have gone on unrecorded.
   if (process.of().ended && control.begins_late == 0) summary.set("end_ticks", process.of().latest.stamp);
-  if (first) add_what_has_no_file(summary, control);
+  if (const std::string text = ranges.text(); !text.empty()) summary.set("ranges", text);
+  if (first) add_what_is_of_no_process(summary, control, folder);
   to.end_process(summary);
 }
 
@@ -253,7 +282,7 @@ void finish(const std::string& folder, const std::string& file, const progress& 
     try {
       const raw_process process(path);
       if (control->begins_late == 0 || process.reached_recording()) {
-        finish_process(process, *control, to, [&] { report(done, whole); }, processes == 0);
+        finish_process(process, *control, to, folder, [&] { report(done, whole); }, processes == 0);
         ++processes;
       }
     } catch (const trace_error& error) {
