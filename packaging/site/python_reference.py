@@ -10,6 +10,7 @@ from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS
 
 SECTIONS = {
     "campaign": records.Campaign,
+    "coverage": records.Coverage,
     "host": records.Host,
     "library": records.Arm,
     "run": records.Run,

@@ -112,12 +112,43 @@ class Input(Record):
     sha256: str
 
 
+class Coverage(Record):
+    """What malloc explains of the memory of a process at its peak, and what the rest is: coverage/."""
+
+    program: str
+    memory: Count  # B: anonymous and shared, resident
+    by_malloc: Count = 0  # B: live and retained memory of malloc
+    mapped: Count = 0  # B: anonymous memory in which malloc never handed out a block
+    stacks: Count = 0  # B
+    files: Count = 0  # B: data of the program's files
+    shared: Count = 0  # B: memfd, System V, /dev/shm
+    huge: Count = 0  # B of what malloc does not explain that are in huge pages
+    unseen: str = ""  # why no library could be preloaded into the process
+    mallocs: list[str] = []  # compiled in under names of their own, as the program's file tells
+
+    @property
+    def beyond(self) -> int:
+        """The memory that malloc does not explain, B."""
+        return self.memory - self.by_malloc
+
+    @property
+    def is_most_beyond(self) -> bool:
+        """Whether malloc explains less than half of memory that is worth a word: no answer is sure then."""
+        return self.matters and 2 * self.by_malloc < self.memory
+
+    @property
+    def matters(self) -> bool:
+        """Whether enough is beyond malloc that an answer must say so."""
+        return self.beyond >= max(BEYOND_LEAST, BEYOND_SHARE * self.memory)
+
+
 class Pilot(Record):
     """What pilot runs of the user's program under the baseline showed before the campaign."""
 
     wall_time: Positive  # s that one execution took
     executions: Annotated[int, Field(ge=1)]  # number in a run; more than one for a short program
     memory: bool = True  # whether its memory can be seen; decided once, so that all runs are alike
+    coverage: list[Coverage] = []  # of its processes, the largest first
 
 
 class Campaign(Record):
@@ -237,6 +268,7 @@ AnyRecord = Annotated[Campaign | Host | Arm | Run | Timing | End, Field(discrimi
 ANY_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord, config=ConfigDict(defer_build=True))
 
 CONTROL_SUFFIX = "#again"
+BEYOND_LEAST, BEYOND_SHARE = 1 << 20, 0.1  # B, and share of the memory, beyond malloc that are worth a word
 BETWEEN_S = 0.05  # s between two runs that no record holds: starting, records
 # A user's program that takes fewer s is executed several times in a run, and may have no memory.
 SHORT_PROGRAM_S = 0.05

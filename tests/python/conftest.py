@@ -218,3 +218,19 @@ def half_done(complete: Laboratory) -> Laboratory:
     """A laboratory whose campaign was cut off after all but its last five lines."""
     cut_off(complete.out / store.FILE_NAME, -5)
     return complete
+
+
+def holding_memory(path: Path, *options: str) -> Path:
+    """The program that holds memory of the kind that its argument names."""
+    text = (Path(__file__).parent / "coverage" / "outside.c").read_text()
+    return compiled(path, text, "-O1", "-pthread", *options)
+
+
+@pytest.fixture(scope="session")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return holding_memory(tmp_path_factory.mktemp("coverage") / "outside")
+
+
+@pytest.fixture(scope="session")
+def static(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return holding_memory(tmp_path_factory.mktemp("coverage") / "static", "-static")

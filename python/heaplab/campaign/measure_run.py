@@ -29,7 +29,7 @@ from heaplab.machine.behaviour import Observer
 from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import Execution, Job, Steps, alone, environment_for
 from heaplab.machine.slices import in_slices
-from heaplab.machine.watch import Limits
+from heaplab.machine.watch import Limits, Look, no_look
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
 from heaplab.records import Arm, Campaign, Run, Status
 from heaplab.servers import ServerJob, free_port, serve
@@ -49,6 +49,7 @@ class RunMeasurer:
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     until: float = math.inf  # on the monotonic clock: the end of a run that is alone, at the latest
     extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
+    look: Look | None = None  # looks at each run that is alone; None: an observer looks at those of block 0
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
     _counter: InstructionCounter | None = None
@@ -60,11 +61,11 @@ class RunMeasurer:
 
     def __call__(self, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
         """Return the record of one run, alone on the machine, with a reason if the run gave no figure."""
-        observer = Observer() if block.number == 0 and not self._counter else None
+        observer = Observer() if block.number == 0 and not self._counter and not self.look else None
         warming = self._warmer.before(candidate)
         steps = self._steps(block, candidate, attempt)
         before = host.CpuTime.now()
-        measured = alone(steps, self.tick, observer.look if observer else None)
+        measured = alone(steps, self.tick, self.look or (observer.look if observer else None))
         foreign, stolen = host.CpuTime.now().foreign_since(before)
         if measured.execution and measured.outcome.status is Status.OK and not self._counter:
             judged = judge_disturbance(measured.outcome, measured.execution, foreign, attempt)
@@ -254,6 +255,7 @@ class RunMeasurer:
                     "" if library.command else interposition.fault_of_process(pid, environment, library)
                 ),
                 tick=self.tick,
+                look=self.look or no_look,
             )
             if fixture:
                 prepared = self._prepared(cell, lambda: PreparedServer(fixture, job))

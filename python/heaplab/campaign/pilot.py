@@ -12,10 +12,12 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Block, Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import executions_of
+from heaplab.coverage import pilot_run
+from heaplab.coverage.tree_sampler import TreeSampler
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import deep_binding
+from heaplab.machine import deep_binding, interposition
 from heaplab.machine.watch import FEWEST_SAMPLES
-from heaplab.records import SHORT_PROGRAM_S, Arm, Campaign, Pilot, Run, Status
+from heaplab.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
 
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
@@ -65,10 +67,26 @@ class PilotRunner:
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
         seen = wall >= SHORT_PROGRAM_S or all(process.peak_memory for process in processes)
         executions = 1 if cell.workload.server else executions_of(wall, most)
-        found = Pilot(wall_time=wall, executions=executions, memory=seen)
+        covered = [] if campaign.instructions else self._covered(campaign, cell)
+        found = Pilot(wall_time=wall, executions=executions, memory=seen, coverage=covered)
         tried = campaign.model_copy(update={"pilot": found})
         self.say(outcome_of_pilot(tried, cell, limit))
         return tried
+
+    def _covered(self, campaign: Campaign, cell: Cell) -> list[Coverage]:
+        """What malloc explains of the program's memory, by one more run, over the C library.
+
+        None for a program of an arm of its own, of whose malloc nothing is claimed.
+        """
+        name = campaign.allocators[0]
+        if self.libraries[name].command:
+            return []
+        libraries = {name: pilot_run.arm_by_brk(self.libraries[name])}
+        sampler = TreeSampler(interposition.C_LIBRARY_NAME)
+        block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
+        with RunMeasurer(campaign, libraries, tick=self.tick, look=sampler.look) as measure:
+            self._run(measure, campaign, block, cell, 0)
+        return pilot_run.found_by_brk(sampler.processes)
 
     def _with_lengths(self, campaign: Campaign) -> Campaign:
         """The campaign with cells as long as `fit_lengths` has it.

@@ -64,6 +64,8 @@ def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
         ],
         "allocators": [allocator(one, place) for one in evidence.replays[: rows + 1]],
     }
+    if evidence.coverage:
+        found["coverage"] = evidence.coverage.model_dump()
     if what_if := evidence.what_if:
         found["apart"] = {
             "sites": [profile.chain(site)[:LONGEST_NAME] for site in what_if.sites],

@@ -1,7 +1,7 @@
 """Answers to the question what holds the memory, with figures and certainty: several may be true at once."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from heaplab.holders.census import Census, Replays
@@ -9,6 +9,7 @@ from heaplab.holders.growth import SiteGrowth, growths_of
 from heaplab.holders.moments import Moment, moment_of
 from heaplab.holders.other_ways import OtherWay
 from heaplab.holders.what_if import WhatIf
+from heaplab.records import Coverage
 from heaplab.traces.profile import Profile
 
 SMALLEST = 1 << 20  # B: fewer are not worth a change
@@ -25,6 +26,7 @@ class Kind(StrEnum):
     RETAINED = "retained"
     PINNED = "pinned"
     REGROWN = "taken again"
+    BEYOND = "outside malloc"
     NOTHING = "nothing to gain"
 
 
@@ -38,6 +40,7 @@ class Evidence:
     other_ways: Sequence[OtherWay] = ()
     hurried: bool = False  # allocators that purge by time had none in replays
     complete: bool = True  # nothing that was to be measured is missing
+    coverage: Coverage | None = None  # at the moment of the advice; None: the memory was not sampled
 
     @property
     def base(self) -> Replays:
@@ -99,10 +102,18 @@ class HolderAnswer:
 
 
 def answers_of(evidence: Evidence) -> list[HolderAnswer]:
-    """All that holds memory, the most bytes first; that nothing is to gain, if there is none."""
+    """All that holds memory, the most bytes first; that nothing is to gain, if there is none.
+
+    Where malloc explains less than half of the memory, nothing about malloc's part is sure.
+    """
     found = growing_answers(evidence.profile)
     if evidence.replays:
         found += [*live_data(evidence, found), *beside_blocks(evidence)]
+    covered = evidence.coverage
+    if covered and covered.is_most_beyond:
+        found = [replace(one, sure=False) for one in found]
+    if covered and covered.matters:
+        found.append(HolderAnswer(Kind.BEYOND, sure=True, bytes=covered.beyond))
     return sorted(found, key=lambda one: -one.bytes) or [nothing(evidence)]
 
 

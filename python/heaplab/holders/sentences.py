@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind
 from heaplab.holders.growth import FREED_LAST, SiteGrowth
-from heaplab.report.words import units
+from heaplab.report.words import beyond_malloc, units
 from heaplab.traces.profile import Profile
 
 NAMED = 3  # largest number of call sites that a sentence names
@@ -140,6 +140,12 @@ def _nothing(evidence: Evidence, _: HolderAnswer) -> str:
     )
 
 
+def _beyond(evidence: Evidence, _verdict: HolderAnswer) -> str:
+    assert evidence.coverage
+    at = when(evidence) if evidence.replays else "at the end"
+    return f"outside malloc: of the process itself {at} {beyond_malloc.sentence(evidence.coverage)}"
+
+
 _SENTENCES = {
     Kind.LIVE: _live,
     Kind.LEAK: _growing,
@@ -147,5 +153,6 @@ _SENTENCES = {
     Kind.RETAINED: _retained,
     Kind.PINNED: _pinned,
     Kind.REGROWN: _regrown,
+    Kind.BEYOND: _beyond,
     Kind.NOTHING: _nothing,
 }

@@ -30,6 +30,7 @@ from heaplab.machine.watch import (
     MemoryCurve,
     Watcher,
     kill_group,
+    no_look,
     thin_curve,
 )
 from heaplab.records import Arm, Process
@@ -117,7 +118,7 @@ class Job:
     watch: Sequence[str] = ()  # files that may be mapped; the execution tells which were
     interval: float = INTERVAL_S  # s between two samples of its memory at most
     knows_pauses: bool = False  # whether it is a workload of heaplab, whose clock can leave out pauses
-    look: Look = lambda _at, _tree: None  # see watch.Watcher
+    look: Look = no_look  # see watch.Watcher
 
     def launched(self, at_end: contextlib.ExitStack) -> "Launched":
         streams = {"stdin": self.source, "stdout": self.output, "stderr": self.errors}

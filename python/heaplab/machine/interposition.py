@@ -56,19 +56,26 @@ def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm
     """Why `library`, preloaded by `environment`, will not serve the program; "" if it will."""
     binary = interpreter_of(program)
     name = program.name if binary == program.resolve() else f"{binary.name} (which runs {program.name})"
+    if fault := fault_of_file(binary, name):
+        return fault
     loader = elf.interpreter(binary)
-    if loader is None:
+    if loader is None or not GLIBC_LOADER.fullmatch(Path(loader).name):
+        return fault_of_c_library(program, library)  # this loader cannot report bindings
+    bound = bound_malloc(Path(loader), binary, environment)
+    if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
+        return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
+    return ""
+
+
+def fault_of_file(binary: Path, name: str) -> str:
+    """Why no preloaded library can serve a program, as far as its ELF file tells; "" if one can."""
+    if elf.interpreter(binary) is None:
         heap = ", and written in Go, whose heap is its own" if elf.is_go(binary) else ""
         return f"{name} is linked statically, so no library can be preloaded into it{heap}"
     if changes_privileges(binary):
         return f"{name} changes its user, group or capabilities, so the loader ignores LD_PRELOAD"
     if elf.own_malloc(binary):
         return f"{name} has a malloc of its own"
-    if not GLIBC_LOADER.fullmatch(Path(loader).name):
-        return fault_of_c_library(program, library)  # this loader cannot report bindings
-    bound = bound_malloc(Path(loader), binary, environment)
-    if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
-        return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
     return ""
 
 

@@ -20,6 +20,10 @@ PAGE_KINDS = (b"RssAnon:", b"RssShmem:", b"VmPTE:")
 Look = Callable[[float, Sequence[int]], None]  # gets s since the start, and the processes of the tree
 
 
+def no_look(_at: float, _tree: Sequence[int]) -> None:
+    """Look at nothing."""
+
+
 @dataclass(frozen=True)
 class Limits:
     time: float  # s
@@ -76,7 +80,7 @@ class Watcher:
         watch: Sequence[str] = (),
         interval: float = INTERVAL_S,
         tick: Callable[[], None] = lambda: None,
-        look: Look = lambda _at, _tree: None,
+        look: Look = no_look,
     ) -> None:
         self.curve = MemoryCurve()
         self.mapped: set[str] = set()

@@ -12,7 +12,7 @@ from heaplab.catalog.server_spec import Server
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import Execution, Launched, launch
 from heaplab.machine.process_tree import TreeMemory, busiest, cpu_of, kill_tree, nothing_left
-from heaplab.machine.watch import Limits
+from heaplab.machine.watch import Limits, Look, no_look
 from heaplab.records import Metric
 from heaplab.servers.client import Client, ShellCommand, filled, last_lines, listens, port_of
 from heaplab.servers.readers import read
@@ -42,6 +42,7 @@ class ServerJob:
     folder: Path | None = None
     user: str = ""
     tick: Callable[[], None] = lambda: None
+    look: Look = no_look  # at each sample of the server's memory
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def serve(job: ServerJob) -> ServedRun:
         command = [filled(str(word), job.port) for word in job.command]
         launched = launch(command, job.environment, job.limits, at_end, **options)
         at_end.callback(kill_tree, launched.child.pid)
-        watch = ServerWatch(launched.child.pid, launched.begin, job.limits, job.tick)
+        watch = ServerWatch(launched.child.pid, launched.begin, job.limits, job.tick, job.look)
         return LiveServer(job, client, launched, at_end.enter_context(watch)).run()
 
 

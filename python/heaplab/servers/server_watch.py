@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from heaplab.errors import HeaplabError
 from heaplab.machine.process_tree import TreeMemory, memory_of
-from heaplab.machine.watch import Limits, MemoryCurve, descendants, over_limit
+from heaplab.machine.watch import Limits, Look, MemoryCurve, descendants, no_look, over_limit
 
 INTERVAL_S = 0.05  # between two samples
 # Seconds of pause for each second that a sample takes: to sum shares of pages, the kernel walks the page
@@ -31,13 +31,16 @@ class OverLimitError(HeaplabError):
 class ServerWatch:
     """The memory of a server's processes over time. A context manager."""
 
-    def __init__(self, pid: int, begin: float, limits: Limits, tick: Callable[[], None]) -> None:
+    def __init__(
+        self, pid: int, begin: float, limits: Limits, tick: Callable[[], None], look: Look = no_look
+    ) -> None:
         self.curve = MemoryCurve()
         self.ending = os.pidfd_open(pid)
         self._pid = pid
         self._begin = begin
         self._limits = limits
         self._tick = tick
+        self._look = look
         self._next_sample = begin
         self._seen: TreeMemory | None = None
 
@@ -47,7 +50,9 @@ class ServerWatch:
     def sample(self) -> TreeMemory:
         """Sample the memory now, as a point of the curve."""
         began = time.monotonic()
-        seen = memory_of(self.tree())
+        tree = self.tree()
+        self._look(began - self._begin, tree)
+        seen = memory_of(tree)
         ended = time.monotonic()
         self.curve.add(began - self._begin, seen.resident, seen.page_tables)
         self._next_sample = ended + max(INTERVAL_S, REST * (ended - began))

@@ -12,9 +12,11 @@ from pathlib import Path
 from types import FrameType
 
 from heaplab.catalog import native
+from heaplab.coverage.tree_sampler import TreeSampler, text_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import CannotStartError, environment_for
+from heaplab.machine.watch import descendants
 from heaplab.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.control import Control
@@ -23,6 +25,13 @@ RAW = ".raw"
 FOLDER = "HEAPLAB_RECORD"  # the variable that names the recorder's folder
 SIGNALLED = 128  # as in a shell, plus the number of the signal: the status of a program that a signal ended
 POLL_S = 0.2  # between two looks whether the time of recording is over
+FIRST_LOOK_S = (
+    0.001  # until the first look at the memory of the program; the time to the next grows to LOOK_S
+)
+LOOK_S = 0.02
+# Files of a recording's folder with what was seen, and when: trace_tool puts the first into the trace, and
+# where blocks lay at the moments of the second.
+MEMORY, MOMENTS = "memory", "moments"
 LEAST_REST = 10  # pause between two looks at all processes, as a multiple of the time that a look takes
 GRACE_S = 1.0  # for processes that are just ending, before a note about those that go on
 
@@ -104,11 +113,12 @@ def record(
             window.wait()
             try:
                 if window.opened:
+                    window.write_memory()
                     tool.finish(wanted.raw, wanted.trace, progress)
                 remove(wanted.raw)
                 finished(window.opened)
             except HeaplabError:
-                if len(list(wanted.raw.iterdir())) <= 1:  # no process, only the file of the control
+                if not list(wanted.raw.glob("*.raw")):  # no process
                     remove(wanted.raw)  # the next recording needs a new folder
                 raise
             finally:
@@ -174,16 +184,35 @@ class Window:
         self._seconds = wanted.seconds
         self._began = None if wanted.paused else time.monotonic()
         self._closed = False
+        # What a program held before a window of its life, no trace of the window tells.
+        self._sampler = None if wanted.paused else TreeSampler(recorder(), str(wanted.raw.absolute()))
 
     def wait(self) -> None:
         """Return when the recording has ended, or the program and the processes that it leaves running."""
+        pause = FIRST_LOOK_S
         while self.child and not self._closed:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.child.wait(POLL_S)
+                self.child.wait(pause)
                 break
             self._close_in_time()
+            pause = max(min(LOOK_S, pause * 1.5), self._look(self.child.pid))
         self._wait_for_others()
         self._control.switch(False)
+
+    def _look(self, pid: int) -> float:
+        """Sample the memory of a process and its descendants; return the s that this took."""
+        began = time.monotonic()
+        if self._sampler and not self._closed:
+            self._sampler.look(began, descendants(pid))
+        return time.monotonic() - began
+
+    def write_memory(self) -> None:
+        if self._sampler:
+            processes = self._sampler.processes
+            (self._raw / MEMORY).write_text(text_of(processes))
+            (self._raw / MOMENTS).write_text(
+                "".join(f"{one.pid} {sample.at_ns}\n" for one in processes for sample in one.kept)
+            )
 
     def _wait_for_others(self) -> None:
         speak_at = time.monotonic() + GRACE_S

@@ -29,6 +29,7 @@ ALLOCATORS = ["glibc", "same", "slow"]
 ARMS = len(ALLOCATORS) + 1  # and the baseline once more
 FOREVER = 1e9  # s
 DOCS = Path(__file__).parents[3] / "docs"
+LIBRARIES = {"glibc": synthetic.library("glibc")}
 
 
 def campaign(budget: float | None = 100.0, **changes: object) -> Campaign:
@@ -81,7 +82,7 @@ def tried(monkeypatch: pytest.MonkeyPatch, given: Campaign, *walls: float) -> tu
     """The campaign after the pilot runs, and what was said."""
     monkeypatch.setattr(pilot, "RunMeasurer", Planned(list(walls)))
     said: list[str] = []
-    return PilotRunner({}, said.append)(given), "".join(said)
+    return PilotRunner(LIBRARIES, said.append)(given), "".join(said)
 
 
 # ---------------------------------------------------------------- the budget
@@ -135,7 +136,7 @@ def test_one_run_that_was_held_up_does_not_refuse_a_program(monkeypatch: pytest.
 
 def test_a_program_that_fails_in_the_pilot_is_left_to_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.1], Status.FAILED))
-    assert PilotRunner({"glibc": synthetic.library("glibc")})(campaign()) == campaign()
+    assert PilotRunner(LIBRARIES)(campaign()) == campaign()
 
 
 def test_a_program_that_never_ends_is_told_in_one_line_and_leaves_nothing(lab: Laboratory) -> None:
@@ -163,7 +164,7 @@ def test_memory_that_one_pilot_run_did_not_see_is_left_out_of_the_whole_campaign
     for walls, seen in (([0.02, 0.02, 0.01, 0.02], False), ([0.02], True), ([0.06, 0.06], True)):
         monkeypatch.setattr(pilot, "RunMeasurer", Planned(walls, unseen_below=0.015))
         said: list[str] = []
-        assert PilotRunner({}, said.append)(campaign()).pilot.memory is seen
+        assert PilotRunner(LIBRARIES, said.append)(campaign()).pilot.memory is seen
         assert ("memory cannot be seen" in said[0]) is not seen
 
 
@@ -333,6 +334,6 @@ def test_an_input_without_a_program_is_refused(lab: Laboratory) -> None:
 def test_the_peak_of_pilot_runs_says_what_the_first_runs_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilot, "RunMeasurer", Planned([0.4]))
     needed: dict[str, int] = {}
-    PilotRunner({}, needed=needed)(campaign())
+    PilotRunner(LIBRARIES, needed=needed)(campaign())
     (peak,) = needed.values()
     assert peak > 0

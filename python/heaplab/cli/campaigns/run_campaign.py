@@ -17,6 +17,7 @@ from heaplab.cli.screen import exit_status
 from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
 from heaplab.records import Campaign, Run, Timing
+from heaplab.report.words import beyond_malloc
 
 TO_GO_ON = "the same command goes on"  # what a user may do after an interruption
 
@@ -46,6 +47,8 @@ def opened_at(
         libraries = {library.allocator: library for library in request.libraries}
         pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
         opened = campaigns.begin(path, request, pilot, facts)
+    if opened.campaign.pilot:
+        found += beyond_malloc.sentences(opened.campaign.pilot.coverage)
     for line in [] if options.quiet else found:
         selection.note(line)
     if opened.moved:

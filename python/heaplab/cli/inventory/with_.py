@@ -10,9 +10,11 @@ from heaplab.cli.benchmarks.selection import arm_of, note, with_own, without_dee
 from heaplab.cli.options.arm_options import GivenAllocator
 from heaplab.cli.options.measuring_options import NO_DEEP_BINDING, OWN_ALLOCATOR
 from heaplab.cli.options.program_command import ProgramCommand
+from heaplab.coverage import compiled_in
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import huge_pages, interposition
 from heaplab.machine.execute import environment_for
+from heaplab.report.words import beyond_malloc
 
 
 @click.command("with", cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -52,6 +54,8 @@ def with_(
     interposition.refuse_other_c_library(path, library)
     if library.preload and (fault := interposition.fault_of_program(path, environment, library)):
         note(f"warning: {fault}")
+    if found := compiled_in.mallocs_in(interposition.interpreter_of(path)):
+        note(f"warning: {path.name}: {beyond_malloc.compiled_in(found)}; {name} cannot serve what that does")
     if library.huge_pages:
         huge_pages.set_mode(library.huge_pages)
     try:

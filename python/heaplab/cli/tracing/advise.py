@@ -25,7 +25,8 @@ from heaplab.holders import advice_json, advice_page, holding_tables, ways_tried
 from heaplab.holders.answer import Evidence, HolderAnswer, answers_of, growing_answers
 from heaplab.holders.replaying import RUNS, Recording, Treatment
 from heaplab.holders.sentences import growth
-from heaplab.records import Arm
+from heaplab.records import Arm, Coverage
+from heaplab.traces import trace_coverage
 from heaplab.traces.profile import Profile, of_process
 
 PERFETTO = ".perfetto.json"
@@ -111,7 +112,7 @@ def advise(
     trace = given or record.with_stacks(program, extra)
     summary, number = summary_and_process(trace, process)
     warnings = trace_summary.warnings(summary)
-    for line in warnings:
+    for line in warnings if given else []:  # else told at the end of the recording
         note(f"{trace}: {line}")
     profile = of_process(trace, summary, number, record.ProgressNote("reading events"))
     if not profile.stretches:
@@ -126,6 +127,7 @@ def advise(
         evidence, interrupted = known(
             unmeasured, gathered(replayed, unmeasured, plan, apart, trim_every), budget
         )
+    evidence = replace(evidence, coverage=coverage_of(evidence, summary))
     answers = answers_of(evidence)
     if output:
         write(evidence, answers, warnings, output)
@@ -137,6 +139,13 @@ def advise(
         raise KeyboardInterrupt
     if not evidence.complete:
         note("the budget ended the replays: what would have been measured after it is not known")
+
+
+def coverage_of(evidence: Evidence, summary: trace_coverage.Summary) -> Coverage | None:
+    """What malloc explains of the memory at the moment of the advice; without replays at the end."""
+    at_end = not evidence.replays or evidence.census.why == "end"
+    seconds = None if at_end else evidence.census.time_us / 1e6
+    return trace_coverage.at_moment(summary, evidence.profile, seconds)
 
 
 def write(evidence: Evidence, answers: Sequence[HolderAnswer], warnings: Sequence[str], output: Path) -> None:

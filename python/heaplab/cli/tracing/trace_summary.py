@@ -3,8 +3,9 @@
 from pathlib import PurePath
 from typing import Any
 
+from heaplab.report.words import beyond_malloc
 from heaplab.report.words.units import counted
-from heaplab.traces import architecture
+from heaplab.traces import architecture, trace_coverage
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -35,10 +36,12 @@ def totals(summary: dict[str, Any]) -> str:
     events = sum(process["events"] for process in summary["processes"])
     lost = sum(number(part, "lost") for part in parts)
     wrong = sum(number(part, "acquired_while_live") + number(part, "released_unknown") for part in parts)
+    unseen = sum(bool(process.unseen) for process in trace_coverage.sampled(summary))
     return (
         f"{events} events of {counted(len(parts), 'process', 'processes')}, "
         f"{size(summary['bytes'])} ({summary['bytes'] / max(events, 1):.1f} B an event); "
         f"calls lost {lost}; events out of order {wrong}"
+        + (f"; {counted(unseen, 'process', 'processes')} not seen" if unseen else "")
     )
 
 
@@ -65,7 +68,7 @@ def warnings(summary: dict[str, Any]) -> list[str]:
             found.append(f"process {pid}: {wrong} releases of blocks that nothing acquired")
         if process["lost_in_file"]:
             found.append(f"process {pid}: {process['lost_in_file']} events are lost in the file")
-    return found
+    return found + beyond_malloc.sentences(trace_coverage.at_peaks(summary))
 
 
 def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:

@@ -6,11 +6,11 @@ for their number. Comparisons with the baseline use the verdicts of the table, s
 contradict itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Summary
-from heaplab.report.words import units, wording
+from heaplab.report.words import beyond_malloc, units, wording
 from heaplab.stats import THRESHOLD, Interval, Verdict, Why, judge, threshold_over
 
 Metrics = tuple[str | None, ...]
@@ -57,6 +57,15 @@ ALONE = "There is nothing to compare with: name another allocator by --allocator
 
 
 def answer(analysis: Analysis, kind: str, summaries: list[Summary]) -> Answer:
+    """The answer, with what malloc does not explain of the program's memory: of that it says nothing."""
+    found, pilot = measured_answer(analysis, kind, summaries), analysis.campaign.pilot
+    if not pilot:
+        return found
+    said = " ".join(filter(None, (beyond_malloc.not_sure(pilot.coverage), found.advice)))
+    return replace(found, advice=said, notes=[*beyond_malloc.sentences(pilot.coverage), *found.notes])
+
+
+def measured_answer(analysis: Analysis, kind: str, summaries: list[Summary]) -> Answer:
     ranked = [s for s in summaries if s.complete and isfinite(s.cost.ratio.estimate)]
     left_out = [s.allocator for s in summaries if s not in ranked]
     notes = []

@@ -1,0 +1,37 @@
+"""What malloc explains of a program's memory, without a recording: by one run with all blocks in one mapping.
+
+Told to use one arena and to map no block by itself, glibc takes all memory from brk: what is resident there,
+and nothing else, is malloc's.
+"""
+
+from collections.abc import Iterable
+
+from heaplab.coverage.compiled_in import mallocs_in
+from heaplab.coverage.explained import coverage_of, heap_ranges
+from heaplab.coverage.tree_sampler import SampledProcess
+from heaplab.records import Arm, Coverage
+
+TUNABLES = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.mmap_max=0"}
+LEAST = 1 << 20  # B: the memory of a smaller process needs no word
+MOST = 8  # processes that are kept
+
+
+def arm_by_brk(arm: Arm) -> Arm:
+    """The C library in place of an arm."""
+    return arm.model_copy(update={"preload": [], "environment": TUNABLES})
+
+
+def found_by_brk(processes: Iterable[SampledProcess]) -> list[Coverage]:
+    """The processes at the peak of their memory, the largest first."""
+    found = [covered(one) for one in processes if one.largest]
+    worth = [one for one in found if one.memory >= LEAST or one.unseen]
+    return sorted(worth, key=lambda one: -one.memory)[:MOST]
+
+
+def covered(process: SampledProcess) -> Coverage:
+    largest = process.largest
+    assert largest
+    ranges = () if process.unseen else heap_ranges(largest)
+    found = coverage_of(process.program, largest, ranges, unseen=process.unseen or "")
+    named = mallocs_in(process.program) if found.matters and not found.unseen else []
+    return found.model_copy(update={"mallocs": named})

@@ -1,0 +1,45 @@
+"""Why a running process of a measured program is not seen: the library to be preloaded is not in it."""
+
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from heaplab.errors import UsageError
+from heaplab.machine import interposition
+
+CLEARED = "its environment was cleared or replaced, so that LD_PRELOAD is missing"
+NOT_LOADED = "its loader did not load {library}"
+
+
+def why_not_seen(pid: int, program: Path, names: Collection[str], library: str) -> str | None:
+    """Why the process, which maps the files `names`, does not have the library; "" if it does.
+
+    None: the process is still being loaded. The name of a library without a path proves nothing, as every
+    program has the C library.
+    """
+    if "/" in library and library in names:
+        return ""
+    if fault := fault_of_file(program):
+        return fault
+    if not any(interposition.C_LIBRARY.fullmatch(Path(name).name) for name in names):
+        return None
+    if not has_preload(Path(f"/proc/{pid}/environ").read_bytes(), library):
+        return f"{program.name}: {CLEARED}"
+    return f"{program.name}: {NOT_LOADED.format(library=library)}" if "/" in library else ""
+
+
+@cache
+def fault_of_file(program: Path) -> str:
+    """Why nothing can be preloaded into a program, as far as its file tells, which may be gone by now."""
+    try:
+        return interposition.fault_of_file(program, program.name)
+    except (UsageError, OSError):
+        return ""
+
+
+def has_preload(environment: bytes, library: str) -> bool:
+    """Whether an environment preloads the library, or the process wrote a title over its environment."""
+    words = [word for word in environment.split(b"\0") if word]
+    if any(b"=" not in word for word in words):
+        return True
+    return any(word.startswith(b"LD_PRELOAD=") and library.encode() in word for word in words)
