@@ -207,12 +207,16 @@ class Window:
         return time.monotonic() - began
 
     def write_memory(self) -> None:
-        if self._sampler:
-            processes = self._sampler.processes
+        """Write what the trace is to hold of the memory seen; on a full disk, nothing."""
+        if not self._sampler:
+            return
+        processes = self._sampler.processes
+        moments = [f"{one.pid} {sample.at_ns}\n" for one in processes for sample in one.kept]
+        try:
+            (self._raw / MOMENTS).write_text("".join(moments))
             (self._raw / MEMORY).write_text(text_of(processes))
-            (self._raw / MOMENTS).write_text(
-                "".join(f"{one.pid} {sample.at_ns}\n" for one in processes for sample in one.kept)
-            )
+        except OSError:
+            (self._raw / MEMORY).unlink(missing_ok=True)
 
     def _wait_for_others(self) -> None:
         speak_at = time.monotonic() + GRACE_S

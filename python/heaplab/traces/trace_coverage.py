@@ -1,5 +1,6 @@
 """What malloc explains of the memory of the processes of a trace, as sampled while they were recorded."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,16 @@ def sample_at(process: SampledProcess, profile: Profile, seconds: float | None) 
 
 
 def sampled(summary: Summary) -> list[SampledProcess]:
-    """The sampled processes; none in a trace of another recorder, or of a window of a program's life."""
+    """The sampled processes.
+
+    There are none in a trace of another recorder, or of a window of a program's life. What is no text of
+    heaplab's counts as none.
+    """
     first = next(iter(summary["processes"]), None)
-    text = first["summary"].get("memory", "") if first else ""
-    return tree_sampler.read(text) if text else []
+    try:
+        return tree_sampler.read(first["summary"].get("memory", "[]")) if first else []
+    except (ValueError, TypeError, KeyError):
+        return []
 
 
 def is_known(process: SampledProcess) -> bool:
@@ -107,9 +114,9 @@ def family(summary: Summary, number: int) -> Iterator[dict[str, str]]:
 
 def pairs(summary: dict[str, str], at_ns: int) -> Iterator[tuple[int, int]]:
     """The ranges at the known moment that is closest."""
-    lines = [line.split() for line in summary.get("ranges", "").splitlines()]
-    for text in min(lines, key=lambda words: abs(int(words[0]) - at_ns), default=[])[1:]:
-        begin, _, end = text.partition("-")
+    lines = re.findall(r"^(\d+) (.*)$", summary.get("ranges", ""), re.MULTILINE)
+    _, ranges = min(lines, key=lambda line: abs(int(line[0]) - at_ns), default=("", ""))
+    for begin, end in re.findall(r"([0-9a-f]+)-([0-9a-f]+)", ranges):
         yield int(begin, 16), int(end, 16)
 
 

@@ -5,6 +5,7 @@ import pytest
 from heaplab.coverage.explained import coverage_of, within
 from heaplab.coverage.mappings import Mapping, MappingKind, mappings_of, regions_of
 from heaplab.coverage.tree_sampler import MemorySample, SampledProcess, read, text_of
+from heaplab.traces import trace_coverage
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -102,3 +103,23 @@ def test_many_samples_are_thinned_and_the_largest_stays() -> None:
     nearest = again.nearest(78)
     assert nearest
     assert nearest.at_ns == 77
+
+
+@pytest.mark.parametrize("memory", ["", "x", "7", "{}", "[1]", '[{"pid": 1}]', "[[]]"])
+def test_a_trace_with_other_text_in_its_place_tells_no_memory(memory: str) -> None:
+    summary = {"processes": [{"process": {"pid": "1"}, "summary": {"memory": memory, "ranges": "x\n1 y"}}]}
+    assert trace_coverage.at_peaks(summary) == []
+    assert trace_coverage.at_peaks({"processes": []}) == []
+    assert trace_coverage.ranges_of(summary, 0, 1) == []
+
+
+def test_the_ranges_of_a_copy_are_its_own_and_its_parents_at_the_moment() -> None:
+    parent = {"process": {"pid": "1"}, "summary": {"ranges": "10 100-200 300-400\n90 900-a00"}}
+    child = {
+        "process": {"pid": "2", "parent_pid": "1", "forked": "1"},
+        "summary": {"ranges": "20 180-280"},
+    }
+    assert trace_coverage.ranges_of({"processes": [parent, child]}, 1, 20) == [
+        (0x100, 0x280),
+        (0x300, 0x400),
+    ]
