@@ -53,7 +53,7 @@ esac
 if [ "$what" = quick ]; then
   # What explores interleavings or starts a program for each case takes more than half the time.
   started='coherence|counts|linking|local_workloads|out_of_memory|programs|properties|recorder|stress|surroundings|system_calls'
-  build_and_test release "-LE '$started' -E '^(scalloc[.].*interleavings|$others|conformance[.]contract[.].*[-_])'"
+  build_and_test release "-LE '$started' -E '^(scalloc[.].*interleavings|far[.]aging|$others|conformance[.]contract[.].*[-_])'"
   rm -rf build/installed
   cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
   HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not long and not slow and not starts_programs'"
@@ -71,6 +71,7 @@ fi
 #              assertions. Children without fork handlers, except of scalloc and scalloc-cores.
 # refusals     while a block grows, and of one kind of system call: mmap stays, and the refusal of any call.
 # explored     two explorations of half a minute.
+# aging        heaps of 5 GiB, for which 10 GiB of memory must be available: of a machine with 16.
 # the rest     programs that are rebuilt, CPython's own tests, programs under variants, the guide of linking.
 # clang-tidy   sources that the last 20 commits did not touch.
 # asan         has no benchmarks, which run in release under heaps with planted faults, and no allocators, whose
@@ -90,7 +91,7 @@ else
   refusals='out_of_memory[.]refused[.](realloc|mremap|munmap|madvise|mprotect)[.].*'
   explored='interleavings_retaining[.]accounts_of_the_pool_against_each_other'
   explored="$explored|hole_sweep_interleavings[.]against_the_reuse_of_an_orphan"
-  rest='programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide'
+  rest='far[.]aging[.].*|programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide'
   release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|scalloc[.]($explored)|$rest)\$'"
   stress=HEAPLAB_STRESS=short
   asan='base harness local probes properties recorded recorder stress trace'

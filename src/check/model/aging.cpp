@@ -1,7 +1,8 @@
-// Usage: aging OPERATIONS | aging MINUTES min
+// Usage: aging OPERATIONS | aging MINUTES min | aging OPERATIONS LIVE GiB
 //
 // One heap that ages: blocks of many sizes come and go, the mixture of sizes shifts all the time, and every
-// block must keep its contents until it is freed. The peak of memory must stay within a bound that every
+// block must keep its contents until it is freed. At most 96 MiB are live, or so many GiB, for which twice as
+// much memory must be available. The peak of memory must stay within a bound that every
 // allocator with reuse between sizes keeps: peak_factor times the peak of live bytes, plus an allowance for
 // the start. Reports the peaks. Exit statuses: see ending.h.
 #include <algorithm>
@@ -9,11 +10,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "check/blocks.h"
 #include "check/ending.h"
 #include "check/model/operation.h"
+#include "probes/machine_memory.h"
 #include "probes/process_memory.h"
 
 namespace {
@@ -23,8 +27,8 @@ using heaplab::testing::fill;
 using heaplab::testing::holds;
 
 constexpr std::uint64_t mebibyte = 1 << 20;
-constexpr unsigned slots = 60000;
-constexpr std::uint64_t most_live = 96 * mebibyte;
+constexpr std::uint64_t usual_live = 96 * mebibyte;
+constexpr std::uint64_t slots_for_usual = 60'000;
 constexpr double peak_factor = 4;
 constexpr std::uint64_t begin_bytes = 64 * mebibyte;
 constexpr std::size_t sample_bytes = 128;
@@ -40,12 +44,15 @@ struct slot {
 
 class aging_heap {
 public:
+  explicit aging_heap(std::uint64_t most_live)
+      : most_live_(most_live), slots_(most_live / usual_live * slots_for_usual) {}
+
   void step(std::uint64_t number) {
-    slot& one = slots_[random_.below(slots)];
+    slot& one = slots_[random_.below(static_cast<unsigned>(slots_.size()))];
     if (one.block != nullptr && random_.below(8) == 0) return resize(one, number);
     release(one);
     const std::size_t size = shifting_size(number);
-    if (live_ + size > most_live) return;
+    if (live_ + size > most_live_) return;
     one = {static_cast<unsigned char*>(std::malloc(size)), size, static_cast<unsigned>(number)};
     require(one.block != nullptr, "a block is refused");
     enter(one);
@@ -94,27 +101,54 @@ private:
   }
 
   random_numbers random_{1};
-  std::uint64_t live_ = 0, peak_live_ = 0;
-  slot slots_[slots];
+  std::uint64_t most_live_, live_ = 0, peak_live_ = 0;
+  std::vector<slot> slots_;
 };
+
+struct request {
+  std::uint64_t number;  // of operations, or of minutes
+  bool minutes;
+  std::uint64_t most_live;
+};
+
+// Nothing: wrong usage.
+std::optional<request> read(int count, char** arguments) {
+  const auto number_at = [&](int at) { return count > at ? std::strtoull(arguments[at], nullptr, 10) : 0; };
+  const std::string_view unit = count > 2 ? arguments[count - 1] : "";
+  const bool minutes = count == 3 && unit == "min", gib = count == 4 && unit == "GiB";
+  if (number_at(1) == 0 || (count != 2 && !minutes && !gib) || (gib && number_at(2) == 0))
+    return std::nullopt;
+  return request{number_at(1), minutes, gib ? number_at(2) * 1024 * mebibyte : usual_live};
+}
+
+void require_memory(std::uint64_t most_live) {
+  const std::uint64_t needed = 2 * most_live;
+  if (most_live == usual_live || heaplab::probes::available_memory() >= needed) return;
+  char words[80];
+  std::snprintf(words, sizeof words, "skipped: %llu GiB of memory must be available",
+                static_cast<unsigned long long>(needed / mebibyte / 1024));
+  end(skipped, words);
+}
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::uint64_t number = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 0;
-  const bool minutes = count == 3 && arguments[2] == std::string_view("min");
-  if (number == 0 || count > 3 || (count == 3 && !minutes))
-    return std::fputs("usage: aging OPERATIONS | aging MINUTES min\n", stderr), wrong_usage;
+  const std::optional<request> wanted = read(count, arguments);
+  if (!wanted) {
+    std::fputs("usage: aging OPERATIONS | aging MINUTES min | aging OPERATIONS LIVE GiB\n", stderr);
+    return wrong_usage;
+  }
+  require_memory(wanted->most_live);
   const heaplab::probes::process_memory memory;
   const std::uint64_t before = memory.read().anonymous;
-  const auto end_time = std::chrono::steady_clock::now() + std::chrono::minutes(number);
-  static aging_heap heap;
+  const auto end_time = std::chrono::steady_clock::now() + std::chrono::minutes(wanted->number);
+  aging_heap heap(wanted->most_live);
   std::uint64_t peak = 0;
-  for (std::uint64_t i = 0; minutes || i < number; ++i) {
+  for (std::uint64_t i = 0; wanted->minutes || i < wanted->number; ++i) {
     heap.step(i);
     if (i % 1000 != 0) continue;
     peak = std::max(peak, memory.read().anonymous - before);
-    if (minutes && std::chrono::steady_clock::now() > end_time) break;
+    if (wanted->minutes && std::chrono::steady_clock::now() > end_time) break;
   }
   heap.release_all();
   const double ratio = static_cast<double>(peak) / static_cast<double>(heap.peak_live());
