@@ -8,7 +8,7 @@ from typing import Any
 
 from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
-from heaplab.claims.demands import Numbers, Region
+from heaplab.claims.demands import Bounds, Numbers
 from heaplab.records import Parameter
 from heaplab.stats import Interval, Pair
 
@@ -151,7 +151,7 @@ class ClaimTest:
     """A kind of test. `allocator` stands for whatever the experiment compares."""
 
     measure: Callable[[Claim], list[MeasuredRatio]]
-    region: Callable[[Numbers], Region]
+    region: Callable[[Numbers], Bounds]
     needs: frozenset[str]
     takes: frozenset[str]
 

@@ -25,7 +25,7 @@ def worst(results: set[ClaimResult]) -> ClaimResult:
 
 
 @dataclass(frozen=True)
-class Region:
+class Bounds:
     """The ratios that a sentence allows."""
 
     low: float = 0.0
@@ -46,23 +46,23 @@ class Region:
         return f"{self.low:.3g} to {self.high:.3g}" if self.low else f"at most {self.high:.3g}"
 
 
-def around(stated: list[float]) -> Region:
+def around(stated: list[float]) -> Bounds:
     """The amounts that count as the stated ones: a change of a ratio within a third of the stated change.
 
     "About four" is 3 to 5, "25 % more" is 1.17 to 1.33. What takes a tenth is ten times as fast: 1/13 to 1/7.
     """
     widened = [(_change(amount, -1 / 3), _change(amount, 1 / 3)) for amount in stated]
     ends = [end for pair in widened for end in pair]
-    return Region(min(ends), max(ends))
+    return Bounds(min(ends), max(ends))
 
 
-def towards(stated: list[float]) -> Region:
+def towards(stated: list[float]) -> Bounds:
     """The side of 1 on which the stated amounts lie, beyond the threshold or a third of a smaller change."""
     nearest = min(stated, key=lambda amount: abs(log(amount)))
     third = _change(nearest, -2 / 3)
     if nearest > 1:
-        return Region(low=min(1 + THRESHOLD, third))
-    return Region(high=max(1 / (1 + THRESHOLD), third))
+        return Bounds(low=min(1 + THRESHOLD, third))
+    return Bounds(high=max(1 / (1 + THRESHOLD), third))
 
 
 def _change(ratio: float, by: float) -> float:
@@ -89,29 +89,29 @@ class Numbers:
         return [float(one) for one in stated] if isinstance(stated, list) else [float(stated)]
 
     @property
-    def better(self) -> Region:
+    def better(self) -> Bounds:
         by = self.number("by", THRESHOLD)
-        return Region(low=1 + by) if self.higher_is_better else Region(high=1 / (1 + by))
+        return Bounds(low=1 + by) if self.higher_is_better else Bounds(high=1 / (1 + by))
 
     @property
-    def bounds(self) -> Region:
+    def bounds(self) -> Bounds:
         """The given bounds; without any, the side of 1 on which a stated amount lies."""
         if self.amount and not self.arguments.keys() & {"low", "high"}:
             return towards(self.amount)
-        return Region(self.number("low", 0.0), self.number("high", inf))
+        return Bounds(self.number("low", 0.0), self.number("high", inf))
 
     @property
     def factor(self) -> float:
         return self.number("factor", 1 + THRESHOLD)
 
     @property
-    def rising(self) -> Region:
-        return Region(low=self.factor)
+    def rising(self) -> Bounds:
+        return Bounds(low=self.factor)
 
     @property
-    def falling(self) -> Region:
-        return Region(high=1 / self.factor)
+    def falling(self) -> Bounds:
+        return Bounds(high=1 / self.factor)
 
     @property
-    def flat(self) -> Region:
-        return Region(1 / self.factor, self.factor)
+    def flat(self) -> Bounds:
+        return Bounds(1 / self.factor, self.factor)

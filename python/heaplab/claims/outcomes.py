@@ -7,7 +7,7 @@ from typing import Any
 from heaplab.analysis import Analysis, MeasuredCell, Study
 from heaplab.catalog import spec
 from heaplab.claims.claim_tests import NUMBERS, TESTS, Claim, ClaimTest, MeasuredRatio, listed
-from heaplab.claims.demands import AMOUNT, DIRECTION, ClaimResult, Numbers, Region, around, worst
+from heaplab.claims.demands import AMOUNT, DIRECTION, Bounds, ClaimResult, Numbers, around, worst
 from heaplab.errors import UsageError
 
 
@@ -115,7 +115,7 @@ def judge(
     return ClaimOutcome(experiment, expectation.sentence, results, "; ".join(said) or "nothing was measured")
 
 
-def demands_of(expectation: spec.Expectation, higher_better: bool) -> dict[str, Region]:
+def demands_of(expectation: spec.Expectation, higher_better: bool) -> dict[str, Bounds]:
     """The regions in which the ratios must lie: of a stated amount its direction, and around the amount."""
     numbers = Numbers(expectation.arguments, higher_better)
     region = TESTS[expectation.test].region(numbers)
