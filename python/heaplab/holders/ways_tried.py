@@ -10,7 +10,7 @@ from statistics import median
 from heaplab.holders.answer import Evidence
 from heaplab.holders.census import mean_memory
 from heaplab.holders.other_ways import NOTHING, Habit, OtherWay, Savings, died, grown, proposed
-from heaplab.holders.replaying import LONG_S, Cost, Recording
+from heaplab.holders.replaying import LONG_S, RUNS, Cost, Recording
 from heaplab.records import Arm
 from heaplab.report.words import units
 from heaplab.traces import tool
@@ -68,7 +68,7 @@ class PairedReplays:
             return []
         name = f"malloc_trim every {units.show(every, 's')}"
         self._recording.told(name)
-        pairs = pairs_of(self._census, lambda: self._census("--trim-every", f"{every:.6f}"))
+        pairs = pairs_of(self._census, lambda: self._census("--trim-every", f"{every:.6f}"), RUNS)
         measured = compared(pairs)
         found = f"with malloc_trim {units.show(median(other.memory for _, other in pairs), 'B')} on average"
         predicted = mean_memory(plain.runs[0]) - mean_memory(trimmed[0].runs[0])
@@ -84,16 +84,26 @@ class PairedReplays:
         return cost._replace(memory=mean_memory(run))
 
 
-def pairs_of(one: Callable[[], Cost], other: Callable[[], Cost]) -> list[tuple[Cost, Cost]]:
-    """Pairs of replays, in which each way is first as often as second; one pair if replays take long."""
+def pairs_of(
+    one: Callable[[], Cost], other: Callable[[], Cost], rounds: int = ROUNDS
+) -> list[tuple[Cost, Cost]]:
+    """Pairs of replays, in which each way is first as often as second; one pair if replays take long.
+
+    No further pair can change that nothing is gained, once the pairs agree on no gain.
+    """
     found: list[tuple[Cost, Cost]] = []
-    while len(found) < ROUNDS and not (found and found[0][0].seconds > LONG_S):
+    while len(found) < rounds and may_gain(found) and not (found and found[0][0].seconds > LONG_S):
         if len(found) % 2 == 0:
             found.append((one(), other()))
         else:
             second = other()
             found.append((one(), second))
     return found
+
+
+def may_gain(pairs: Sequence[tuple[Cost, Cost]]) -> bool:
+    """Whether all pairs so far agree on a gain of time, or on one of memory."""
+    return any(all(one[what] > other[what] for one, other in pairs) for what in (0, 1))
 
 
 def gain(measured: Savings, run: float, worth: float, memory: str) -> str:

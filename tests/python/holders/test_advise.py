@@ -2,8 +2,10 @@
 
 import json
 import re
+import signal
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -231,6 +233,62 @@ def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorde
     assert re.search(
         r"pages of the heap under glibc at the end: [\d.]+ KiB used, 1[3-6]\.\d MiB pinned, ", page
     )
+
+
+def test_growth_is_told_before_the_first_replay(recorded: Recorded) -> None:
+    number = recorded.numbers["slow"]
+    done = called(recorded.folder, "advise", "holders.trace", "--process", number, "--allocators", "glibc")
+    said = done.stderr.splitlines()
+    [growth] = [place for place, line in enumerate(said) if line.startswith("heaplab: a leak: ")]
+    assert growth < min(place for place, line in enumerate(said) if "replaying under" in line)
+    assert "of forgotten (" in said[growth]
+    assert done.stdout.startswith("live data: ")
+    assert "\na leak: " in done.stdout
+
+
+def test_the_budget_ends_replays_and_what_is_known_is_told(recorded: Recorded) -> None:
+    options = ["--process", recorded.numbers["leak"], "--allocators", "glibc,scalloc", "--budget", "1ms"]
+    done = called(recorded.folder, "advise", "holders.trace", *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("a leak: ")
+    assert done.stderr.count("replaying under") == 1
+    assert "the budget ended the replays" in done.stderr
+
+
+def test_ctrl_c_keeps_what_is_known(recorded: Recorded) -> None:
+    words = [
+        "advise",
+        "holders.trace",
+        "--process",
+        str(recorded.numbers["leak"]),
+        "--allocators",
+        "glibc,llheap",
+    ]
+    command = [sys.executable, "-m", "heaplab", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=recorded.folder, **pipes) as program:
+        said = []
+        for line in program.stderr:
+            said.append(line)
+            if "replaying under llheap" in line:
+                program.send_signal(signal.SIGINT)
+                break
+        printed, rest = program.communicate()
+    assert program.returncode == 1
+    assert printed.startswith("a leak: ")
+    assert rest.splitlines()[-1] == "heaplab: interrupted"
+
+
+def test_a_step_that_is_interrupted_leaves_the_one_before(recorded: Recorded) -> None:
+    first, second = Evidence(recorded.evidence("leak").profile, []), recorded.evidence("leak")
+
+    def steps() -> Iterator[Evidence]:
+        yield second
+        raise KeyboardInterrupt
+
+    assert advise.known(first, steps(), None) == (second, True)
+    assert advise.known(first, iter([second, first]), 1e-9) == (second, False)
+    assert advise.known(first, iter([second, first]), None) == (first, False)
 
 
 def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Recorded, tmp_path: Path) -> None:

@@ -153,6 +153,15 @@ def test_few_pairs_tell_nothing_of_times() -> None:
     assert ways_tried.gain(ways_tried.compared(pairs), 1, 1 << 20, "memory") == "1.00 GiB of memory"
 
 
+@pytest.mark.parametrize(
+    ("other", "pairs"),
+    [(Cost(0.5, 10, 0), ways_tried.ROUNDS), (Cost(2.0, 5, 0), ways_tried.ROUNDS), (Cost(1.0, 10, 0), 1)],
+)
+def test_no_more_pairs_are_replayed_once_nothing_can_be_gained(other: Cost, pairs: int) -> None:
+    assert len(ways_tried.pairs_of(lambda: Cost(1.0, 10, 0), lambda: other)) == pairs
+    assert len(ways_tried.pairs_of(lambda: Cost(1.0, 10, 0), lambda: other, 3)) == min(pairs, 3)
+
+
 def test_mean_memory_is_over_time() -> None:
     def run(*points: tuple[int, int]) -> list[Census]:
         return [Census("sample", at, 0, 0, memory, 0, 0, 0, 0, 0, ()) for at, memory in points]
