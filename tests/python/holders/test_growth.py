@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from subprocesses import heaplab
 
-from heaplab.holders.growth import SiteGrowth, growths_of, kept_from, theil_sen
+from heaplab.holders.growth import Clock, SiteGrowth, growths_of, kept_from, steadiness, theil_sen
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 
@@ -96,6 +96,13 @@ def test_censored_lifetimes_count_as_far_as_they_are_known() -> None:
     released[10] = 10
     assert kept_from(released, ages) == 1024  # half of those at risk go in this class, too
     assert kept_from(np.zeros(40), ages) == 0
+
+
+def test_what_has_stopped_in_the_last_eighth_is_no_steady_growth() -> None:
+    places = np.arange(65.0)
+    clock = Clock(1000 * places, places)
+    assert steadiness(10 * places, clock, 0) == pytest.approx((0.01, 0.01, 0.01))
+    assert steadiness(10 * np.minimum(places, 54), clock, 0) is None
 
 
 def test_the_slope_is_not_moved_by_a_jump() -> None:
