@@ -34,13 +34,14 @@ class bare_thread {
 public:
   using body = int (*)(void*);
 
-  // Calls run(argument) in a thread that ends with the function, on the processors `where`. False: the system
+  // Calls run(argument) in a thread that ends with the function, on the processors `where`, or, if the set is
+  // empty, on those of the calling thread. False: the system
   // refuses, or the function that was started before still runs. Called by one thread at a time.
   bool start(body run, void* argument, const processor_set& where) {
     if (!is_possible || !has_ended() || !prepare()) return false;
     // relaxed: the next to read is the kernel, or a thread that the caller makes see this.
     is_alive_.store(1, std::memory_order_relaxed);
-    run_ = run, argument_ = argument, where_ = &where;
+    run_ = run, argument_ = argument, where_ = where;
     const errno_keeper keep;
     const all_signals_blocked quiet;
     // The flags of the C library's own threads: a seccomp filter that allows threads compares all of them.
@@ -62,7 +63,7 @@ public:
 private:
   static int begin(void* self) {
     const auto& thread = *static_cast<bare_thread*>(self);
-    take_process_conditions(*thread.where_);
+    take_process_conditions(thread.where_);
     return thread.run_(thread.argument_);
   }
 
@@ -125,7 +126,7 @@ private:
   // For the thread to read.
   body run_ = nullptr;
   void* argument_ = nullptr;
-  const processor_set* where_ = nullptr;
+  processor_set where_;
   // Of one mapping, which stays.
   char* stack_end_ = nullptr;
   char* thread_pointer_ = nullptr;

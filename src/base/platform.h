@@ -37,7 +37,9 @@ struct system_platform {
   static constexpr auto& wake = futex_wake_one;
   static constexpr auto& random_key = kernel_random;
   static constexpr auto& process_number = heaplab::process_number;
-  static constexpr auto& processors = processor_set::of_caller;
+  static constexpr auto& processors = processor_set::of;
+  // Tells the threads apart that there are.
+  static const void* this_thread() { return __builtin_thread_pointer(); }
   using thread = bare_thread;
 };
 

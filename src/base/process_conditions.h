@@ -28,19 +28,19 @@ inline std::int32_t process_number() {
 // Processors by number, as the kernel has them.
 class processor_set {
 public:
-  // Those of the calling thread. Empty: the system does not tell, or has more than fit.
-  static processor_set of_caller() {
+  // Those of a thread; 0: of the calling one. Empty: the system does not tell, or has more than fit.
+  static processor_set of(std::int32_t thread) {
     const errno_keeper keep;
     processor_set result;
-    const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof words_, result.words_);
+    const long bytes = ::syscall(SYS_sched_getaffinity, thread, sizeof words_, result.words_);
     result.bytes_ = bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
     return result;
   }
 
-  // The calling thread runs on these from now on, as far as the system lets it. Without a system call beyond
-  // of_caller() where it does so already.
+  // The calling thread runs on these from now on, as far as the system lets it. Without a system call where
+  // the set is empty, and with a question alone where the thread does so already.
   void take() const {
-    if (bytes_ == 0 || of_caller() == *this) return;
+    if (bytes_ == 0 || of(0) == *this) return;
     const errno_keeper keep;
     ::syscall(SYS_sched_setaffinity, 0, bytes_, words_);
   }
@@ -54,8 +54,8 @@ private:
 };
 
 // Gives the calling thread what a thread of the process has that no thread chose for itself: no real-time
-// policy, the processors `all`, and no file descriptors: a table of its own does not keep a file open that
-// the program closes by close_range or after unshare. What the system refuses stays.
+// policy, the processors `all`, if there are any, and no file descriptors: a table of its own does not keep a
+// file open that the program closes by close_range or after unshare. What the system refuses stays.
 //
 // The calls that change a policy and processors are made only where those differ, so that they need be
 // allowed only in a program that makes them.

@@ -47,6 +47,7 @@ enum class fault {
   sulks,                    // once refused, gives nothing any more
   needs_proc,               // aborts without /proc/self/maps
   needs_sched_getaffinity,  // aborts where that is not permitted
+  asks_at_its_start,        // calls sched_getaffinity once, when it begins
 
   // Memory.
   leaks_a_tenth,  // each tenth free does nothing

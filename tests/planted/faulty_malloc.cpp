@@ -30,6 +30,10 @@ void meet_process() {
     if (file < 0) __builtin_trap();
     close(file);
   }
+  if constexpr (has(fault::asks_at_its_start)) {
+    cpu_set_t cpus;
+    sched_getaffinity(0, sizeof cpus, &cpus);
+  }
   if constexpr (has(fault::closes_with_thread)) pthread_key_create(&thread_end, at_thread_end);
 }
 

@@ -23,11 +23,12 @@ struct idle_platform : fake_platform {
   static inline unsigned wakes;
   static inline std::int32_t process;
   static inline bool is_alive;  // of a helper that is leaving
+  static inline int given;      // the processors of the last helper
 
   struct thread {
     using body = int (*)(void*);
-    bool start(body, void* argument, int) {
-      if (!refuses) started.push_back(argument);
+    bool start(body, void* argument, int processors) {
+      if (!refuses) started.push_back(argument), given = processors;
       return !refuses;
     }
     bool has_ended() const { return !is_alive; }
@@ -41,7 +42,12 @@ struct idle_platform : fake_platform {
   }
   static void wake(const void*) { ++wakes; }
   static std::int32_t process_number() { return process; }
-  static int processors() { return 0; }
+  static inline char threads[2];
+  static inline int processors_now;  // of the first thread
+  static inline unsigned questions;
+  static int processors(std::int32_t) { return ++questions, processors_now; }
+  static inline int thread;
+  static const void* this_thread() { return &threads[thread]; }
 };
 
 using tested = idle_purge<test_traits<concurrent::std_sync, knobs, idle_platform>>;
@@ -68,6 +74,9 @@ protected:
     idle_platform::refuses = idle_platform::is_alive = false;
     idle_platform::slept = idle_platform::wakes = 0;
     idle_platform::process = 1;
+    idle_platform::processors_now = 3;
+    idle_platform::questions = 0;
+    idle_platform::thread = 0;
     tested_.begin_process();
   }
   static std::size_t helpers() { return idle_platform::started.size(); }
@@ -194,6 +203,32 @@ TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_
   EXPECT_TRUE(tested_.ask(nullptr));
   EXPECT_TRUE(tested_.has_helper());
   EXPECT_EQ(helpers(), 1U);
+}
+
+TEST_F(idle_purge_test, gives_its_helper_the_processors_of_the_first_thread) {
+  EXPECT_EQ(idle_platform::questions, 0U) << "asked before a helper is wanted";
+  idle_platform::thread = 1;
+  tested_.ask(nullptr);
+  EXPECT_EQ(idle_platform::given, 3);
+}
+
+TEST_F(idle_purge_test, asks_for_no_processors_where_the_first_thread_starts_its_helper) {
+  tested_.ask(nullptr);
+  EXPECT_EQ(helpers(), 1U);
+  EXPECT_EQ(idle_platform::questions, 0U);
+  EXPECT_EQ(idle_platform::given, 0);
+}
+
+TEST_F(idle_purge_test, gives_its_helper_the_processors_from_before_the_program_changed_any) {
+  for (const int thread : {0, 1}) {
+    idle_platform::thread = thread;
+    for (const int changed : {1, 2}) tested_.note_processors(), idle_platform::processors_now = changed;
+    tested_.ask(nullptr);
+    EXPECT_EQ(idle_platform::given, 3);
+    idle_platform::processors_now = 3;
+    idle_platform::thread = 0;
+    tested_.after_fork_in_child();
+  }
 }
 
 TEST_F(idle_purge_test, starts_a_helper_in_the_child_of_a_fork) {

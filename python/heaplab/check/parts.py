@@ -54,6 +54,8 @@ SPARE_CALLS = (
     "sysinfo",
     "clock_gettime",
 )
+# Those that the loader and the C library make themselves when a program begins.
+CALLS_OF_THE_LOADER = {"openat", "getrandom"}
 MISUSES = (
     "double_free_100B",
     "double_free_100KB",
@@ -139,10 +141,19 @@ PARTS = (
     ),
     CheckPart(
         "sandbox",
-        "system calls that fail with EPERM or kill, once the program runs; no /proc, no /sys",
+        "system calls that fail with EPERM or kill, later or from the start; no /proc, no /sys",
         (
             Program("sandbox", tuple(f"{way} {call}" for way in ("eperm", "kill") for call in SPARE_CALLS)),
             Program("sandbox", ("eperm madvise", "eperm mremap")),
+            Program(
+                "sandbox",
+                tuple(
+                    f"{way} {call} from_start"
+                    for way in ("eperm", "kill")
+                    for call in SPARE_CALLS
+                    if call not in CALLS_OF_THE_LOADER
+                ),
+            ),
             Program("bare", ("proc", "sys")),
         ),
     ),

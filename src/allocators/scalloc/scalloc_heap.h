@@ -195,6 +195,12 @@ public:
     thread::after_vfork();
   }
 
+  // Called before the program changes the processors of a thread.
+  static void expect_other_processors() noexcept {
+    begin_process();
+    if (tuning_.purge_when_idle) idle_purge_.note_processors();
+  }
+
   static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
 
   // The functions that library_traits offers to the parts of the heap.

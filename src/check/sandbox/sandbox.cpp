@@ -1,15 +1,19 @@
-// Usage: sandbox eperm|kill CALL
+// Usage: sandbox eperm|kill CALL [from_start]
 //
-// Gives up a system call for good, as a program does that enters a sandbox after its start: from then on, the
-// call fails with EPERM or kills the process. Blocks of every kind must still be served. Exit statuses: see
-// ending.h.
+// Gives up a system call for good, as a program does that enters a sandbox after its start, or before the
+// program is executed, so that the call is not there when the malloc begins: from then on, the call fails
+// with EPERM or kills the process. Blocks of every kind must still be served, and malloc_trim must return.
+// Exit statuses: see ending.h.
+#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -47,6 +51,14 @@ bool forbid(unsigned number, unsigned answer) {
          syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }
 
+// Whether malloc_trim is of the same library as malloc. The C library's would begin the C library's heap.
+bool has_trim() {
+  Dl_info malloc_in, trim_in;
+  return dladdr(reinterpret_cast<void*>(&std::malloc), &malloc_in) != 0 &&
+         dladdr(reinterpret_cast<void*>(&malloc_trim), &trim_in) != 0 &&
+         malloc_in.dli_fbase == trim_in.dli_fbase;
+}
+
 // Large blocks in the first rounds alone: a heap that never frees would else hold gigabytes.
 void* take_some(void*) {
   for (unsigned round = 0; round < 20; ++round) {
@@ -60,30 +72,50 @@ void* take_some(void*) {
       require(larger[0] == 1 && larger[size - 1] == 1, "contents lost");
       std::free(larger);
     }
+    if (has_trim()) malloc_trim(0);
   }
   return nullptr;
+}
+
+// First in another thread. The program brings the thread's stack, because the C library uses some of the
+// forbidden calls to allocate and clear a stack.
+int work_in_threads() {
+  static char stack[1 << 20];
+  pthread_attr_t attributes;
+  pthread_t other;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, stack, sizeof stack);
+  require(pthread_create(&other, &attributes, take_some, nullptr) == 0, "a thread is refused");
+  pthread_join(other, nullptr);
+  work_in_two_threads(&attributes);
+  take_some(nullptr);
+  return 0;
+}
+
+constexpr char inside[] = "inside";
+
+[[noreturn]] void begin_in_sandbox(char* name) {
+  char inside_word[sizeof inside];
+  std::copy(std::begin(inside), std::end(inside), inside_word);
+  char* const words[] = {name, inside_word, nullptr};
+  execv("/proc/self/exe", words);
+  end(failed, "the program cannot be executed");
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string_view way = count == 3 ? arguments[1] : "";
-  const unsigned answer = way == "kill" ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
-  for (const system_call& call : calls) {
-    if (count != 3 || call.name != arguments[2] || (way != "eperm" && way != "kill")) continue;
-    // The program brings its own stack, because the C library uses some of the forbidden calls to allocate
-    // and clear a stack.
-    static char stack[1 << 20];
-    pthread_attr_t attributes;
-    pthread_t other;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, stack, sizeof stack);
-    if (!forbid(call.number, answer)) end(skipped, "the kernel has no seccomp filters here");
-    work_in_two_threads(&attributes);
-    take_some(nullptr);
-    require(pthread_create(&other, &attributes, take_some, nullptr) == 0, "a thread is refused");
-    pthread_join(other, nullptr);
-    return 0;
+  if (count == 2 && arguments[1] == std::string_view(inside)) return work(0), take_some(nullptr), 0;
+  const std::string_view way = count >= 3 ? arguments[1] : "";
+  const bool from_start = count == 4 && arguments[3] == std::string_view("from_start");
+  if ((way == "eperm" || way == "kill") && (count == 3 || from_start)) {
+    const unsigned answer = way == "kill" ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
+    for (const system_call& call : calls) {
+      if (call.name != arguments[2]) continue;
+      if (!forbid(call.number, answer)) end(skipped, "the kernel has no seccomp filters here");
+      if (from_start) begin_in_sandbox(arguments[0]);
+      return work_in_threads();
+    }
   }
-  return std::fputs("usage: sandbox eperm|kill CALL\n", stderr), wrong_usage;
+  return std::fputs("usage: sandbox eperm|kill CALL [from_start]\n", stderr), wrong_usage;
 }

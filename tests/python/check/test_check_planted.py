@@ -58,6 +58,7 @@ FOUND_BY = {
     "sulks": "frugal.address_space_64",
     "needs_proc": "bare.proc",
     "needs_sched_getaffinity": "sandbox.eperm_sched_getaffinity",
+    "asks_at_its_start": "sandbox.kill_sched_getaffinity_from_start",
     "leaks_a_tenth": "given_back.steady",
     "hoards": "given_back.bursts",
     "keeps_aligned": "given_back.aligned",

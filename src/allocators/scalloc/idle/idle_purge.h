@@ -31,7 +31,17 @@ public:
   void begin_process() {
     if (process_ != 0) return;
     process_ = platform::process_number();
-    processors_ = platform::processors();
+    first_thread_ = platform::this_thread();
+  }
+
+  // Called before the program changes the processors of a thread, which may be the first.
+  void note_processors() {
+    std::uint32_t seen = unknown;
+    if (!noted_.compare_exchange_strong(seen, being_noted, std::memory_order_relaxed,
+                                        std::memory_order_relaxed))
+      return;
+    processors_ = platform::processors(process_);
+    noted_.store(noted, std::memory_order_release);  // pairs with processors()
   }
 
   // Called where at least idle_purge_bytes are retained. Starts a thread that calls `helper` with the
@@ -42,7 +52,7 @@ public:
     if (post_.looks_vacant() && !may_start()) return had_helper;
     const auto number = post_.ask();
     if (!number) return true;
-    if (threads_[*number % places].start(helper, argument_of(*number), processors_)) {
+    if (threads_[*number % places].start(helper, argument_of(*number), processors())) {
       // The former helper need not sleep on before it leaves.
       if (had_helper) platform::wake(&is_urgent_);
       return true;
@@ -80,11 +90,22 @@ public:
     for (thread& helper : threads_) helper.forget();
     post_.after_fork_in_child();
     process_ = 0;
+    noted_.store(unknown, std::memory_order_relaxed);
     begin_process();
   }
 
 private:
+  using processor_set = decltype(platform::processors(0));
   static constexpr unsigned places = 4;
+  enum : std::uint32_t { unknown, being_noted, noted };
+
+  // Those of the first thread of the process: as they were before the program changed any, if it did so by
+  // sched_setaffinity, else as they are. Asked for as late as can be, because a filter may kill whoever asks.
+  // A helper that the first thread starts has its processors without asking.
+  processor_set processors() const {
+    if (noted_.load(std::memory_order_acquire) == noted) return processors_;
+    return platform::this_thread() == first_thread_ ? processor_set() : platform::processors(process_);
+  }
 
   static void* argument_of(std::uint32_t number) { return reinterpret_cast<void*>(std::uintptr_t{number}); }
   static std::uint32_t number_of(void* argument) {
@@ -107,7 +128,9 @@ private:
   thread threads_[places];
   // Constant in a process.
   std::int32_t process_ = 0;
-  decltype(platform::processors()) processors_ = {};
+  const void* first_thread_ = nullptr;
+  processor_set processors_ = {};
+  typename Traits::template atomic<std::uint32_t> noted_{unknown};
 };
 
 }  // namespace heaplab::scalloc
