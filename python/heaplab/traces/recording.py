@@ -32,6 +32,7 @@ LOOK_S = 0.02
 # Files of a recording's folder with what was seen, and when: trace_tool puts the first into the trace, and
 # where blocks lay at the moments of the second.
 MEMORY, MOMENTS = "memory", "moments"
+NO_PROCESS = "no process was recorded"  # the tool's words where no process called malloc and no call was lost
 LEAST_REST = 10  # pause between two looks at all processes, as a multiple of the time that a look takes
 GRACE_S = 1.0  # for processes that are just ending, before a note about those that go on
 
@@ -93,13 +94,13 @@ def record(
     program: Sequence[str],
     wanted: Wanted,
     waiting: Callable[[list[str]], None],
-    finished: Callable[[bool], None],
+    finished: Callable[[str], None],
     progress: tool.Progress,
 ) -> int:
     """Run `program` until it and the processes that it leaves running have ended; return its exit status.
 
-    `waiting` gets the processes that the program leaves running. `finished` is called at the end: with True
-    if the trace is complete, with False if recording never began.
+    `waiting` gets the processes that the program leaves running. `finished` is called at the end, with
+    the reason if there is no trace, else with "".
     """
     make_folder(wanted.raw)
     with control_of(wanted) as control:
@@ -112,11 +113,12 @@ def record(
                 raise CannotStartError(f"{program[0]}: {error.strerror}") from error
             window.wait()
             try:
+                why = "SIGUSR1 did not come"
                 if window.opened:
                     window.write_memory()
-                    tool.finish(wanted.raw, wanted.trace, progress)
+                    why = finish(wanted, progress)
                 remove(wanted.raw)
-                finished(window.opened)
+                finished(why and f"nothing was recorded: {why}")
             except HeaplabError:
                 if not list(wanted.raw.glob("*.raw")):  # no process
                     remove(wanted.raw)  # the next recording needs a new folder
@@ -124,6 +126,17 @@ def record(
             finally:
                 status = window.child.wait()  # the program goes on if only its beginning was recorded
     return SIGNALLED - status if status < 0 else status
+
+
+def finish(wanted: Wanted, progress: tool.Progress) -> str:
+    """Make the trace; return why there is none, "" if there is one. Raises what `tool.finish` raises."""
+    try:
+        tool.finish(wanted.raw, wanted.trace, progress)
+    except HeaplabError as error:
+        if not str(error).endswith(NO_PROCESS):
+            raise
+        return "no process called malloc"
+    return ""
 
 
 def control_of(wanted: Wanted) -> Control:

@@ -26,7 +26,9 @@ void read_all(text_lines& text, Lines& lines, imported& found) {
 imported import_text(int descriptor, const std::string& name, const std::string& file) {
   text_lines text(descriptor, name);
   std::string_view line;
-  if (!text.next(line) || !(mtrace_lines::begins(line) || heaptrack_lines::begins(line)))
+  const bool begun = text.next(line);
+  if (!begun && text.is_within_frame()) throw trace_error(name, "is cut off before its first line");
+  if (!begun || !(mtrace_lines::begins(line) || heaptrack_lines::begins(line)))
     throw trace_error(name, "is neither a trace of heaplab nor the output of heaptrack or mtrace");
   const std::string partial = file + ".partial";
   imported found;

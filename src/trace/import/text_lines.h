@@ -27,6 +27,7 @@ public:
 
   // Whether the text ended within a line or within what zstd packed. Meant for after the end.
   bool cut_off() const { return cut_off_; }
+  bool is_within_frame() const { return frame_open_; }  // of zstd
 
 private:
   struct unpacker;

@@ -8,6 +8,8 @@ import pytest
 from laboratory import called
 from traces import two_threads, write_trace
 
+from heaplab.cli.screen.exit_status import DAMAGED
+
 pytestmark = pytest.mark.starts_programs
 
 CALLS = len(two_threads())
@@ -52,9 +54,9 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert not list(trace.parent.glob("*.workload*"))
 
 
-def warned(trace: Path) -> list[str]:
+def warned(trace: Path, status: int = DAMAGED) -> list[str]:
     done = called(trace.parent, "trace", trace.name, "-o", "x.parquet")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return done.stderr.splitlines()
 
 
@@ -85,8 +87,29 @@ def test_of_a_flipped_bit_the_lost_events_are_counted(trace: Path) -> None:
     assert rows(trace) == 0
     for output in OUTPUTS:
         done = called(trace.parent, "trace", trace.name, "-o", output)
-        assert (done.returncode, done.stdout) == (0, f"{output}\n"), done.stderr
-    assert "0 events of 1 process" in called(trace.parent, "trace", trace.name).stdout
+        assert (done.returncode, done.stdout) == (DAMAGED, f"{output}\n"), done.stderr
+    done = called(trace.parent, "trace", trace.name)
+    assert done.returncode == DAMAGED
+    assert done.stdout.startswith("0 events of 1 process")
+    assert f"calls lost {CALLS};" in done.stdout.splitlines()[0]
+
+
+def test_what_a_cut_off_trace_lacks_is_unknown_rather_than_nothing(trace: Path) -> None:
+    whole = trace.read_bytes()
+    trace.write_bytes(whole[: len(whole) // 2])
+    done = called(trace.parent, "trace", trace.name)
+    assert "calls lost unknown;" in done.stdout.splitlines()[0]
+    trace.write_bytes(whole)
+    done = called(trace.parent, "trace", trace.name)
+    assert (done.returncode, "calls lost 0;" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("words", [("x.trace", "whole.trace"), ("whole.trace", "x.trace")])
+def test_a_comparison_with_a_damaged_trace_says_so(trace: Path, words: tuple[str, str]) -> None:
+    write_trace(trace.parent / "whole.trace", two_threads())
+    trace.write_bytes(trace.read_bytes()[:-150])
+    done = called(trace.parent, "trace", *words)
+    assert (done.returncode, "x.trace: the file has no intact index" in done.stderr) == (DAMAGED, True)
 
 
 @pytest.mark.parametrize(("machine", "name"), [(183, "aarch64"), (62, "x86-64"), (3, "ELF numbers 3")])
@@ -94,7 +117,7 @@ def test_a_trace_of_another_machine_is_used(
     trace: Path, machine: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_trace(trace, two_threads(), machine=machine)
-    said = [line for line in warned(trace) if "was recorded on" in line]
+    said = [line for line in warned(trace, status=0) if "was recorded on" in line]
     assert len(said) == (0 if platform.machine().replace("_", "-") == name else 1)
     assert all(name in line for line in said)
     assert rows(trace) == CALLS

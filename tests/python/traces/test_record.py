@@ -41,6 +41,15 @@ def test_the_exit_status_is_that_of_the_program(tmp_path: Path, script: str, sta
     assert not (tmp_path / "x.trace.raw").exists()
 
 
+@pytest.mark.parametrize("status", [0, 7])
+def test_so_it_is_of_a_program_that_allocates_nothing(tmp_path: Path, status: int) -> None:
+    text = f"#include <unistd.h>\nint main(void) {{ _exit({status}); }}"
+    done = record(tmp_path, "--", compiled(tmp_path / "p", text))
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr == "heaplab: x.trace: nothing was recorded: no process called malloc\n"
+    assert not list(tmp_path.glob("x.trace*"))
+
+
 def test_what_the_program_reads_and_writes_is_its_own(tmp_path: Path) -> None:
     done = record(tmp_path, "--", "sh", "-c", "echo out; echo error >&2")
     assert done.stdout == "out\n"
@@ -147,7 +156,8 @@ def test_a_program_that_allocates_nothing_leaves_nothing_in_the_way_of_the_next_
 ) -> None:
     compiled(tmp_path / "nothing", "int main(void) { return 0; }")
     for program, recorded in (("./nothing", False), ("ls", True)):
-        assert (record(tmp_path, "--", program).returncode == 0) is recorded
+        assert record(tmp_path, "--", program).returncode == 0
+        assert (tmp_path / "x.trace").exists() is recorded
         assert not (tmp_path / "x.trace.raw").exists()
 
 

@@ -15,6 +15,7 @@ from subprocesses import compiled, heaplab, printed_by
 from traces import Event, two_threads, write_trace
 
 from heaplab.catalog import native
+from heaplab.cli.screen.exit_status import DAMAGED
 from heaplab.errors import UsageError
 from heaplab.traces import columns, dhat, folded, pprof, symbols, tool
 from heaplab.traces.profile import Profile, busiest, of_process
@@ -291,7 +292,7 @@ def test_a_packed_text_cut_off_gives_what_is_intact(tmp_path: Path) -> None:
     whole = gzip.compress((HEAPTRACK + "+ 0\n- 0\n" * 5000).encode())
     (tmp_path / "cut.gz").write_bytes(whole[:-40])
     done = called(tmp_path, "trace", "cut.gz", "-o", "x.trace")
-    assert done.returncode == 0
+    assert done.returncode == DAMAGED
     assert "cut.gz: is cut off; what is intact was used" in done.stderr
     assert tool.summary(tmp_path / "x.trace")["processes"][0]["events"] > 100
 
@@ -318,12 +319,30 @@ def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
         ("text -o y.trace", "text: is neither a trace of heaplab nor the output of heaptrack or mtrace"),
         (". -o y.trace", ".: is a folder, not the output of heaptrack or mtrace"),
         ("absent -o y.trace", "absent: No such file or directory"),
+        ("empty -o y.trace", "empty: is empty, not the output of heaptrack or mtrace"),
+        (
+            "massif -o y.trace",
+            "massif: is the output of valgrind's massif, which holds snapshots and no calls; heaplab record "
+            "makes a trace",
+        ),
+        (
+            "dhat -o y.trace",
+            "dhat: is the output of valgrind's DHAT, which holds sums and no calls; heaplab record "
+            "makes a trace",
+        ),
+        ("cut.gz -o y.trace", "cut.gz: is cut off before its first line"),
+        ("cut.zst -o y.trace", "cut.zst: is cut off before its first line"),
         ("new -o y.trace", "new: has format 9 of heaptrack, this heaplab reads 0 to 3"),
     ],
 )
 def test_bad_usage_is_one_line(trace: Path, arguments: str, said: str) -> None:
     (trace.parent / "text").write_text("hello\n")
     (trace.parent / "new").write_text("v 10400 9\n")
+    (trace.parent / "empty").touch()
+    (trace.parent / "massif").write_text("desc: (none)\ncmd: ls\n")
+    (trace.parent / "dhat").write_text('{"dhatFileVersion":2}\n')
+    (trace.parent / "cut.gz").write_bytes(gzip.compress(HEAPTRACK.encode())[:12])
+    (trace.parent / "cut.zst").write_bytes(b"\x28\xb5\x2f\xfd\x00")
     done = called(trace.parent, "trace", *arguments.split())
     assert (done.returncode, done.stderr) == (2, f"heaplab: {said}\n")
     assert not (trace.parent / "y.trace").exists()

@@ -18,7 +18,7 @@ from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.cli.options.program_command import ProgramOrTraceCommand
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.cli.tracing import record, trace_summary
-from heaplab.cli.tracing.trace import PAGE, PROCESS, summary_and_process
+from heaplab.cli.tracing.trace import PAGE, PROCESS, status_of, summary_and_process
 from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.holders import advice_json, advice_page, holding_tables, ways_tried, what_if
@@ -87,7 +87,7 @@ def advise(
     process: int | None,
     output: Path | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Tell what holds the memory of PROGRAM, and what would give it back.
 
     The first lines are what holds most: live data; a leak; data that grows; what the allocator retains; what
@@ -139,6 +139,7 @@ def advise(
         raise KeyboardInterrupt
     if not evidence.complete:
         note("the budget ended the replays: what would have been measured after it is not known")
+    return status_of(summary)
 
 
 def coverage_of(evidence: Evidence, summary: trace_coverage.Summary) -> Coverage | None:

@@ -100,7 +100,7 @@ class Recorder:
 
     def profile(self) -> Profile:
         """Record the program; return its profile. Raises HeaplabError if the program fails."""
-        status = record.with_stacks_in(self.trace, self._program, self._extra, lambda _opened: None)
+        status = record.with_stacks_in(self.trace, self._program, self._extra, lambda: None)
         if status != 0:
             raise HeaplabError(f"{self._program[0]}: exit status {status}, so that nothing was judged")
         summary, number = summary_and_process(self.trace, self._process)

@@ -88,7 +88,7 @@ def record(
     """
     library, trace = library_of(extra, under), output or default_trace(program)
     wanted = recording.Wanted(trace, library, int(trace_limit or 0), seconds, paused, stacks, instructions)
-    return carry_out(program, wanted, lambda opened: tell(trace, opened))
+    return carry_out(program, wanted, lambda why: tell(trace, why))
 
 
 def default_trace(program: tuple[str, ...]) -> Path:
@@ -103,7 +103,7 @@ def library_of(extra: tuple[Path, ...], name: str) -> Arm:
     return library
 
 
-def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Callable[[bool], None]) -> int:
+def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Callable[[str], None]) -> int:
     """Record the program; return its exit status. `finished` is that of `recording.record`."""
     recording.check(program[0], wanted)
     return recording.record(
@@ -118,23 +118,33 @@ def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Call
 def with_stacks(program: tuple[str, ...], extra: tuple[Path, ...]) -> Path:
     """Record the program in PROGRAM.trace, as a command does that needs call stacks for its own purposes."""
     trace = default_trace(program)
-    status = with_stacks_in(trace, program, extra, lambda opened: tell(trace, opened))
+    status = with_stacks_in(trace, program, extra, lambda: tell(trace, ""))
     if status != 0:
         note(f"{program[0]}: exit status {status}")
     return trace
 
 
 def with_stacks_in(
-    trace: Path, program: tuple[str, ...], extra: tuple[Path, ...], finished: Callable[[bool], None]
+    trace: Path, program: tuple[str, ...], extra: tuple[Path, ...], finished: Callable[[], None]
 ) -> int:
-    """Record the program over the C library's malloc; return its exit status."""
+    """Record the program over the C library's malloc; return its exit status.
+
+    Raises HeaplabError if there is no trace.
+    """
+
+    def needed(why: str) -> None:
+        if why:
+            raise HeaplabError(f"{trace}: {why}")
+        finished()
+
     wanted = recording.Wanted(trace, library_of(extra, BASELINE), stacks=True)
-    return carry_out(program, wanted, finished)
+    return carry_out(program, wanted, needed)
 
 
-def tell(trace: Path, opened: bool) -> None:
-    if not opened:
-        note(f"{trace}: nothing was recorded: SIGUSR1 did not come")
+def tell(trace: Path, why: str) -> None:
+    """Note what the trace holds, or why there is none."""
+    if why:
+        note(f"{trace}: {why}")
         return
     found = tool.summary(trace)
     note(f"{trace}: {trace_summary.totals(found)}")

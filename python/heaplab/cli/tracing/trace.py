@@ -7,6 +7,7 @@ import click
 
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
+from heaplab.cli.screen.exit_status import DAMAGED, DONE
 from heaplab.cli.tracing import trace_summary
 from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put
@@ -71,10 +72,11 @@ def trace(
     rows: str | None,
     weight: str | None,
     process: int | None,
-) -> None:
+) -> int:
     """Show what a trace holds, or write it in another form; with NEW, what changed by call site.
 
-    The first line says whether the order of all events is proven. With -o FILE.trace the output of heaptrack,
+    The first line says whether the order of all events is proven. Exit status 5: the trace is damaged or cut
+    off, and what is intact was used. With -o FILE.trace the output of heaptrack,
     raw or interpreted, or of glibc's mtrace becomes a trace.
 
     A folder FILE.trace.raw, which `heaplab record` leaves where it is killed, becomes FILE.trace first.
@@ -88,15 +90,13 @@ def trace(
       heaplab trace ls.trace ls.trace
     """
     if new:
-        compare([trace_file, new, *again], output, process)
-        return
+        return compare([trace_file, new, *again], output, process)
     if again:
         raise UsageError("--again goes with two traces: heaplab trace OLD NEW --again OLD2")
     refuse_without("--rows", rows, output, PARQUET, "a file of Parquet")
     refuse_without("--weight", weight, output, FOLDED, "collapsed stacks")
     if output and output.name.endswith(TRACE):
-        imported(trace_file, output)
-        return
+        return imported(trace_file, output)
     suffix = suffix_of(output) if output else ""
     if trace_file.is_dir():
         trace_file = finished(trace_file)
@@ -114,21 +114,31 @@ def trace(
             note(f"{trace_file}: {unnamed}")
         if not output:
             show_process(profile, number, found)
-            return
+            return status_of(found)
         write(profile, warnings, suffix, weight or PEAK, output)
     click.echo(output)
+    return status_of(found)
 
 
-def compare(files: list[Path], output: Path | None, process: int | None) -> None:
+def status_of(*summaries: dict[str, Any]) -> int:
+    """The exit status of a command that has read these traces."""
+    return DAMAGED if any(one["damage"] for one in summaries) else DONE
+
+
+def compare(files: list[Path], output: Path | None, process: int | None) -> int:
     """Show the differences of the second trace to the first by call site; the others repeat the first."""
     if output:
         raise UsageError("-o goes with one trace")
-    profiles = []
+    profiles, summaries = [], []
     for path in files:
         found, number = summary_and_process(path, process)
+        summaries.append(found)
+        for line in found["damage"]:
+            note(f"{path}: {line}")
         profiles.append(of_process(path, found, number, ProgressNote(f"reading {path.name}")))
     old, new, *again = profiles
     trace_terminal.print_changes(trace_changes.changes(old, new, again), console())
+    return status_of(*summaries)
 
 
 def refuse_without(option: str, value: str | None, output: Path | None, suffix: str, form: str) -> None:
@@ -186,7 +196,7 @@ def show_process(profile: Profile, number: int, summary: dict[str, Any]) -> None
     trace_terminal.print_profile(profile, out)
 
 
-def imported(source: Path, output: Path) -> None:
+def imported(source: Path, output: Path) -> int:
     """Make a trace of the output of heaptrack or mtrace."""
     if source.is_dir():
         raise UsageError(f"{source}: is a folder, not the output of heaptrack or mtrace")
@@ -199,6 +209,7 @@ def imported(source: Path, output: Path) -> None:
         note(f"{source}: {found['skipped']} lines were not understood and are left out")
     note(f"{output}: {trace_summary.totals(tool.summary(output))}")
     click.echo(output)
+    return DAMAGED if found["cut_off"] else DONE
 
 
 def finished(raw: Path) -> Path:

@@ -34,15 +34,29 @@ def totals(summary: dict[str, Any]) -> str:
     """The whole trace in one line: what was recorded, what was lost, whether the order is proven."""
     parts = [process["summary"] for process in summary["processes"]]
     events = sum(process["events"] for process in summary["processes"])
-    lost = sum(number(part, "lost") for part in parts)
     wrong = sum(number(part, "acquired_while_live") + number(part, "released_unknown") for part in parts)
     unseen = sum(bool(process.unseen) for process in trace_coverage.sampled(summary))
     return (
         f"{events} events of {counted(len(parts), 'process', 'processes')}, "
         f"{size(summary['bytes'])} ({summary['bytes'] / max(events, 1):.1f} B an event); "
-        f"calls lost {lost}; events out of order {wrong}"
+        f"calls lost {lost(summary)}; events out of order {wrong}"
         + (f"; {counted(unseen, 'process', 'processes')} not seen" if unseen else "")
     )
+
+
+def lost(summary: dict[str, Any]) -> str:
+    """How many calls the trace lacks: those not recorded, and those of damaged or missing frames.
+
+    Where the end of a process is missing, no more is known than what the frames before it tell.
+    """
+    unrecorded = ("lost", "lost_elsewhere")
+    known = sum(
+        sum(number(one["summary"], what) for what in unrecorded) + one["lost_in_file"]
+        for one in summary["processes"]
+    )
+    if all(one["summary"] for one in summary["processes"]):
+        return str(known)
+    return f"at least {known}" if known else "unknown"
 
 
 def warnings(summary: dict[str, Any]) -> list[str]:
