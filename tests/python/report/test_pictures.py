@@ -47,3 +47,12 @@ def test_no_name_covers_another() -> None:
     overview.label_points(axis, points, palette.styles(points))
     names = [text.get_window_extent() for text in axis.texts]
     assert not any(one.overlaps(other) for one, other in combinations(names, 2))
+
+
+def test_a_panel_in_which_nothing_is_drawn_has_no_logarithmic_axis() -> None:
+    figure, (empty, drawn) = canvas.new(2)
+    for axis, values in ((empty, [float("nan")] * 2), (drawn, [1.0, 100.0])):
+        axis.plot([1, 2], values)
+        marks.logarithmic(axis.yaxis)
+    assert canvas.to_svg(figure, "two panels")
+    assert (empty.get_yscale(), drawn.get_yscale()) == ("linear", "log")

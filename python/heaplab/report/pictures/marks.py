@@ -124,7 +124,9 @@ def cross(axis: Axes, x: Interval, y: Interval, style: Style, size: float = 5) -
 
 
 def logarithmic(which: YAxis) -> None:
-    """A logarithmic scale with round numbers, written as a reader says them."""
+    """A logarithmic scale with round numbers, written as a reader says them; none where nothing is drawn."""
+    if not isfinite(which.get_minpos()):
+        return
     which.axes.set_yscale("log")
     which.set_major_locator(LogLocator(subs=(1, 2, 5)))
     which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
