@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import heaplab
 from heaplab.campaign import standard_input, store
-from heaplab.campaign.store import Store
+from heaplab.campaign.store import FolderLock, Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
@@ -114,6 +114,23 @@ def begin(
     finished one are kept under another name. `facts` stand beside those of the machine.
     """
     campaign = campaign_of(request)
+    lock = FolderLock(path.parent) if path.parent.is_dir() else None
+    try:
+        return begin_locked(path, request, campaign, tried, facts, lock)
+    except BaseException:
+        if lock:
+            lock.release()
+        raise
+
+
+def begin_locked(
+    path: Path,
+    request: Request,
+    campaign: Campaign,
+    tried: Callable[[Campaign], Campaign],
+    facts: Mapping[str, Any],
+    lock: FolderLock | None,
+) -> OpenedCampaign:
     earlier = None
     if path.exists():
         results = store.load(path)
@@ -121,13 +138,16 @@ def begin(
             again = results.campaign.model_copy(
                 update={"budget": campaign.budget, "precision": campaign.precision}
             )
-            return go_on(results, again, {item.allocator: item for item in request.libraries})
+            return go_on(results, again, {item.allocator: item for item in request.libraries}, lock)
         earlier = results.campaign
     began = time.monotonic()
     campaign = tried(campaign)
     spent = time.monotonic() - began
+    lock = lock or FolderLock(path.parent)
+    if earlier is None and path.exists():
+        raise UsageError(f"{path}: another heaplab wrote it meanwhile")
     moved = aside(path, earlier) if earlier else None
-    opened = Store(path)
+    opened = Store(path, lock)
     opened.append(campaign)
     opened.append(Host(facts=host.facts() | dict(facts)))
     for library in request.libraries:
@@ -141,6 +161,17 @@ def resume(results: store.Results, libraries: dict[str, Arm], budget: float | No
 
     A budget that was spent completely starts anew. Raises UsageError if the machine or a library has changed.
     """
+    lock = FolderLock(results.path.parent)
+    try:
+        return resume_locked(store.load(results.path), libraries, budget, lock)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def resume_locked(
+    results: store.Results, libraries: dict[str, Arm], budget: float | None, lock: FolderLock
+) -> OpenedCampaign:
     standard_input.refuse_changed(results.campaign.input)
     if not same_machine(results.host):
         raise UsageError(f"{results.path}: measured on another machine, cannot be resumed here")
@@ -148,13 +179,15 @@ def resume(results: store.Results, libraries: dict[str, Arm], budget: float | No
         if what_runs(library) != what_runs(libraries[name]):
             raise UsageError(f"{results.path}: {name} has changed since, start a new campaign")
     if budget is None:
-        return go_on(results, results.campaign, libraries)
+        return go_on(results, results.campaign, libraries, lock)
     campaign = results.campaign.model_copy(update={"budget": budget})
-    return replace(go_on(results, campaign, libraries), runs_of_earlier_budgets=len(results.runs))
+    return replace(go_on(results, campaign, libraries, lock), runs_of_earlier_budgets=len(results.runs))
 
 
-def go_on(results: store.Results, campaign: Campaign, libraries: dict[str, Arm]) -> OpenedCampaign:
-    opened = Store(results.path)
+def go_on(
+    results: store.Results, campaign: Campaign, libraries: dict[str, Arm], lock: FolderLock | None = None
+) -> OpenedCampaign:
+    opened = Store(results.path, lock)
     return OpenedCampaign(
         campaign,
         libraries,

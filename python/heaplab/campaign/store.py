@@ -4,6 +4,7 @@ Each record is one write(2), so that an interruption can truncate at most the la
 truncated line, and appending removes it first. A line that does not fit on the disk is removed completely.
 """
 
+import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -155,15 +156,40 @@ def left_out(path: Path, unreadable: list[str]) -> str:
     return f"{path}: {len(unreadable)} unreadable {noun} left out; {unreadable[0]}"
 
 
-class Store:
-    """Appends records to one file. Use as a context manager."""
+class FolderLock:
+    """The right to write results into a folder. The kernel takes it back where a process dies."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        """Make the folder and lock it. Raises UsageError if another process has the lock."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._descriptor)
+            raise UsageError(f"{folder}: another heaplab is measuring into this folder") from None
+        except OSError:  # a file system without locks
+            pass
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+
+class Store:
+    """Appends records to one file, in a folder that is locked. Use as a context manager."""
+
+    def __init__(self, path: Path, lock: FolderLock | None = None) -> None:
+        self.path = path
+        self._lock = lock or FolderLock(path.parent)
+        try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
+            self._lock.release()
             raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
         self._remove_cut_off_line()
 
@@ -188,6 +214,7 @@ class Store:
 
     def close(self) -> None:
         os.close(self._file)
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self

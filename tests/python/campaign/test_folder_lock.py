@@ -1,0 +1,54 @@
+"""One process at a time writes results into a folder; the lock of a process that died is gone."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from laboratory import Laboratory, refusal, success
+from subprocesses import until
+
+from heaplab.campaign.store import FILE_NAME, FolderLock
+from heaplab.errors import UsageError
+
+HOLDS = "import sys, time; from heaplab.campaign.store import FolderLock; from pathlib import Path\n"
+HOLDS += "lock = FolderLock(Path(sys.argv[1])); print(flush=True); time.sleep(600)"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Another process has the lock of the folder, and is killed at the end."""
+    with subprocess.Popen([sys.executable, "-c", HOLDS, folder], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout
+            child.stdout.readline()
+            yield
+        finally:
+            child.kill()
+
+
+def test_a_lock_is_given_back_by_its_holder_and_by_its_death(tmp_path: Path) -> None:
+    FolderLock(tmp_path).release()
+    with locked(tmp_path), pytest.raises(UsageError, match="another heaplab is measuring into this folder"):
+        FolderLock(tmp_path)
+    until(lambda: FolderLock(tmp_path).release() is None, "the lock")
+
+
+@pytest.mark.parametrize("how", ["run again", "resume"])
+def test_the_second_at_one_folder_is_refused_and_changes_nothing(half_done: Laboratory, how: str) -> None:
+    before = (half_done.out / FILE_NAME).read_bytes()
+    go_on = ["compare", "--resume", half_done.out, *half_done.own]
+    with locked(half_done.out):
+        said = refusal(half_done.run() if how == "run again" else half_done.heaplab(*go_on))
+    assert f"{half_done.out}: another heaplab is measuring into this folder" in said
+    assert (half_done.out / FILE_NAME).read_bytes() == before
+    assert [path.name for path in half_done.out.iterdir()] == [FILE_NAME]
+    success(half_done.run())
+
+
+def test_a_refused_folder_stays_unlocked(half_done: Laboratory) -> None:
+    (half_done.out / FILE_NAME).write_text("no results\n")
+    for _ in range(2):
+        assert "not a results file" in refusal(half_done.run())
