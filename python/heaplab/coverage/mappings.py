@@ -14,9 +14,9 @@ HEADER = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(.*)")
 KERNEL = ("[vdso]", "[vvar", "[vsyscall]")
 HUGE_PAGES = ("AnonHugePages", "ShmemPmdMapped", "Private_Hugetlb", "Shared_Hugetlb")
 RESERVED = ("Private_Hugetlb", "Shared_Hugetlb")  # pages that neither Rss nor Anonymous counts
-# Flags of the tables that heaplab's recorder maps in a process: never reserved, and left out of core dumps or
-# wiped in children (src/recorder).
-RECORDERS = (frozenset(("nr", "dd")), frozenset(("nr", "wf")))
+# Flags of the tables that heaplab's recorder maps for each thread: never reserved, and wiped in children
+# (src/recorder/stacks.cpp).
+RECORDERS = frozenset(("nr", "wf"))
 
 
 class MappingKind(StrEnum):
@@ -92,7 +92,7 @@ def mappings_of(regions: list[Region]) -> list[Mapping]:
     for region in regions:
         kind = kind_of(region, before, kind_before)
         size = resident(region, kind)
-        if size and not region.name.startswith(KERNEL) and not any(own <= region.flags for own in RECORDERS):
+        if size and not region.name.startswith(KERNEL) and not region.flags >= RECORDERS:
             huge = sum(region.sizes.get(name, 0) for name in HUGE_PAGES)
             found.append(Mapping(region.start, region.end, kind, size, huge))
         before, kind_before = region, kind
