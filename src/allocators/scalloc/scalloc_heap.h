@@ -317,7 +317,7 @@ private:
     if (block == nullptr) return;
     ensure_open();
     span_type* const span = front_.spans().find(block);
-    if (span == nullptr) return large_.deallocate(block);
+    if (span == nullptr) return deallocate_large(block);
     if constexpr (policy::caches_by_core) {
       thread::deallocate_slow(*span, block);
     } else {
@@ -325,6 +325,8 @@ private:
       front_.deallocate_slow(*thread::buffer(), *span, block);
     }
   }
+
+  HEAPLAB_OUT_OF_LINE static void deallocate_large(void* block) noexcept { large_.deallocate(block); }
 
   // Marked as seldom called, so that the compiler assigns the registers of deallocate for its fast path.
   HEAPLAB_SLOW_PATH static void after_free(void* block) noexcept {

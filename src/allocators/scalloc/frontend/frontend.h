@@ -30,10 +30,11 @@
 //       push_remote                 frontend_frees.h          onto the lock-free list in the span's word
 //       settle_remote               frontend_frees.h          the span is not hot: its event may be due
 //         apply_due_event           span_moves.h
-//     is_free_already               frontend_frees.h          a marked block: ends the process if it is free
-//     try_cache                     cached_blocks.h           as cache, where the fast path refused
-//     push                          frontend.h
-//     after_free                    frontend_frees.h
+//     deallocate_own                frontend_frees.h          a block of the owner's own span
+//       is_free_already             frontend_frees.h          a marked block: ends the process if it is free
+//       try_cache                   cached_blocks.h           as cache, where the fast path refused
+//       push                        frontend.h
+//       after_free                  frontend_frees.h
 //   after_free                      frontend_frees.h          its count or attention bit: an event may be due
 //     move_if_due                   span_moves.h              moves the span's word
 //     return_span                   span_moves.h              the span is empty: to the pool
@@ -251,6 +252,7 @@ private:
   // Freeing.
   static const size_class& class_of(const span_type& span, span_word seen, const void* block);
   static const size_class& class_at(const span_type& span, const void* block);
+  void deallocate_own(lab_type& local, span_type& span, void* block);
   template <class Freed>
   void deallocate_remote(lab_type& local, span_type& span, Freed freed);
   template <class Freed>

@@ -11,9 +11,14 @@
 namespace heaplab::scalloc {
 
 template <class Traits>
-void frontend<Traits>::deallocate_slow(lab_type& local, span_type& span, void* block) {
+HEAPLAB_FAST_PATH void frontend<Traits>::deallocate_slow(lab_type& local, span_type& span, void* block) {
   if (span.owner(std::memory_order_relaxed) != &local)
     return deallocate_remote(local, span, freed_block{block});
+  deallocate_own(local, span, block);
+}
+
+template <class Traits>
+HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_own(lab_type& local, span_type& span, void* block) {
   class_at(span, block);
   if (is_free_already(local, span, block)) refuse_double_free(block);
   if constexpr (caches_blocks) {
@@ -93,7 +98,7 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type
 
 template <class Traits>
 template <class Freed>
-void frontend<Traits>::deallocate_remote(lab_type& local, span_type& span, Freed freed) {
+HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_remote(lab_type& local, span_type& span, Freed freed) {
   const span_word before = push_remote(span, freed);
   if (before.state() == span_state::hot) {
     const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
@@ -110,8 +115,8 @@ void frontend<Traits>::deallocate_remote(lab_type& local, span_type& span, Freed
 // After a push into a span that was not hot. `local`: the buffer of the thread that freed the blocks; null:
 // none.
 template <class Traits>
-void frontend<Traits>::settle_remote(span_type& span, span_word before, std::uint32_t count,
-                                     lab_type* local) {
+HEAPLAB_FAST_PATH void frontend<Traits>::settle_remote(span_type& span, span_word before, std::uint32_t count,
+                                                       lab_type* local) {
   // The blocks are free, so that the span may have another owner or be in the pool by now. Everything below
   // is correct in any state of the span.
   if (before.remote_count() == 0) span.ask_for_attention();
@@ -127,7 +132,7 @@ void frontend<Traits>::settle_remote(span_type& span, span_word before, std::uin
 // Returns the word as the push found it.
 template <class Traits>
 template <class Freed>
-span_word frontend<Traits>::push_remote(span_type& span, Freed freed) {
+HEAPLAB_FAST_PATH span_word frontend<Traits>::push_remote(span_type& span, Freed freed) {
   const std::uint32_t offset = span.offset_of(freed.newest());
   span_word before = span.load_word(std::memory_order_acquire);
   const size_class& kind = class_of(span, before, freed.newest());
@@ -135,25 +140,27 @@ span_word frontend<Traits>::push_remote(span_type& span, Freed freed) {
     mark(freed.newest(), life_type::place_in(span.owner(std::memory_order_relaxed), span));
   for (;;) {
     const bool first = before.remote_count() == 0;
-    if (!before.allows(span_event::push) || before.remote_count() + freed.count() > kind.blocks ||
-        (!first && before.remote_newest() == offset))
+    if (before.remote_count() + freed.count() > kind.blocks || (!first && before.remote_newest() == offset))
       refuse_double_free(freed.newest());
     span.secrets.link(freed.oldest(), first ? nullptr : span.base + before.remote_newest());
     // release publishes the links, and pairs with refill. seq_cst orders the push before the load of `used`
     // in apply_due_event (Dekker pattern).
-    if (span.try_move(before, before.push(offset, freed.count()), std::memory_order_seq_cst)) return before;
+    if (span.try_move(before, before.push(offset, freed.count()), std::memory_order_seq_cst)) [[likely]]
+      return before;
+    if (!before.allows(span_event::push)) refuse_double_free(freed.newest());
   }
 }
 
 template <class Traits>
-const size_class& frontend<Traits>::class_of(const span_type& span, span_word seen, const void* block) {
+HEAPLAB_FAST_PATH const size_class& frontend<Traits>::class_of(const span_type& span, span_word seen,
+                                                               const void* block) {
   if (!seen.allows(span_event::push)) fatal("not a live block", block);
   return class_at(span, block);
 }
 
 // The same for a span that is known not to be free.
 template <class Traits>
-const size_class& frontend<Traits>::class_at(const span_type& span, const void* block) {
+HEAPLAB_FAST_PATH const size_class& frontend<Traits>::class_at(const span_type& span, const void* block) {
   const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
   const std::uint64_t offset = span.offset_of(block) - span.color;
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
