@@ -67,7 +67,7 @@ def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Exper
 
 def test_the_card_of_blowup_tells_of_each_pattern() -> None:
     help_text = subprocess.run(
-        [native.needed(native.program("blowup"), "blowup"), "--help"],
+        [native.needed(native.program(native.OwnProgram("blowup")), "blowup"), "--help"],
         capture_output=True,
         text=True,
         check=True,
