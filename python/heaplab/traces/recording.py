@@ -153,7 +153,7 @@ def control_of(wanted: Wanted) -> Control:
 def make_folder(raw: Path) -> None:
     """Make the folder of a recording. Raises UsageError if the folder exists or cannot be made."""
     try:
-        raw.mkdir(parents=True)
+        raw.mkdir()
     except OSError as error:
         raise UsageError(f"{raw}: {error.strerror}") from error
 

@@ -36,8 +36,11 @@ NOTHING_TO_COMPARE = "glibc alone: there is nothing to compare it with"
         (["run", "fake/one", "-o", "/etc/passwd"], "'-o' / '--output': Directory '/etc/passwd' is a file"),
         (["run", "fake/one", "-o", "/dev/null"], "/dev/null is no folder that can be written to"),
         (["run", "fake/one", "-o", "/etc/passwd/x"], "/etc/passwd is no folder that can be written to"),
-        (["gate", "glibc", "glibc", "--junit", "/etc/passwd/x.xml"], "/x.xml: cannot be written: "),
-        (["report", "out", "-o", "/etc/passwd/x.html"], "/x.html: cannot be written: "),
+        (
+            ["gate", "glibc", "glibc", "--junit", "/etc/passwd/x.xml"],
+            "/etc/passwd is no folder that can be written to",
+        ),
+        (["report", "out", "-o", "/etc/passwd/x.html"], "/etc/passwd is no folder that can be written to"),
         (["compare", "--allocators", "glibc,glibc", "--", "ls"], "--allocators: glibc is named twice"),
         (["compare", "-q", "--allocators", "glibc", "--", "ls"], NOTHING_TO_COMPARE),
         (["compare", "--suite", "fake", "--allocators", "glibc"], NOTHING_TO_COMPARE),
@@ -106,15 +109,6 @@ def test_a_missing_folder_for_temporary_files_is_named(
 
 def missing() -> str:
     raise FileNotFoundError("no usable temporary directory")
-
-
-def test_the_folders_of_files_to_write_are_made(lab: Laboratory, tmp_path: Path) -> None:
-    lab.run()
-    page, table = tmp_path / "a" / "b" / "page.html", tmp_path / "c" / "cells.csv"
-    assert lab.heaplab("report", lab.out, "-o", page) == (0, f"{page}\n")
-    assert lab.heaplab("export", lab.out, "-o", table)[0] == 0
-    assert page.parent.is_dir()
-    assert table.is_file()
 
 
 @pytest.mark.parametrize("content", [b"no library at all", b"", b"\x7fELF\x02\x01\x01" + bytes(9)])

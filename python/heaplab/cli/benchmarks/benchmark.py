@@ -13,6 +13,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.catalog.server_spec import Server
 from heaplab.cli.benchmarks import given_server, program_experiment, recorded_trace, selection
 from heaplab.cli.options.given_options import HowOptions
+from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.options.replay_options import refuse_without_trace
 from heaplab.records import Arm, Input, Parameter
 
@@ -55,7 +56,7 @@ def benchmark_of(
     chosen = catalog.suite("quick" if suite is None else suite)
     experiments, workloads = selection.experiments(catalog, chosen.experiments)
     experiments, workloads = given_server.changed(experiments, workloads, serving)
-    folder = Path("out") / "compare"
+    folder = DEFAULT_PARENT / "compare"
     return Benchmark(
         experiments, workloads, chosen.scale, folder, chosen.budget_s, fit_blocks=chosen.fit_blocks
     )
@@ -67,7 +68,7 @@ def benchmark_of_trace(
     return Benchmark(
         *recorded_trace.experiments_of(catalog, trace, quiet, replaying),
         "quick",
-        Path("out") / trace.name,
+        DEFAULT_PARENT / trace.name,
         program_experiment.BUDGET_S,
     )
 
@@ -84,7 +85,7 @@ def benchmark_with(
     measured: given_server.Measured, name: str, server: Server | None, source: Path | None, quiet: bool
 ) -> Benchmark:
     """The benchmark of the user's programs: they end by themselves and may read a file, or are servers."""
-    folder = Path("out") / name
+    folder = DEFAULT_PARENT / name
     if server:
         return Benchmark(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
     given = program_experiment.input_of(source, quiet)

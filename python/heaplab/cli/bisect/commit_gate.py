@@ -22,6 +22,7 @@ from heaplab.cli.campaigns.run_campaign import is_measured
 from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
+from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.reading.results import load
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
@@ -66,7 +67,7 @@ class CommitGate:
         question = [str(builds.folder), old.name, asdict(work), [how, machine]]
         self._question = json.loads(json.dumps(question, default=str))
         name = hashlib.sha256(json.dumps(self._question).encode()).hexdigest()[:SHORT]
-        self.folder = options.output or Path("out") / "bisect" / name
+        self.folder = options.output or DEFAULT_PARENT / "bisect" / name
         self._known = self._read()
 
     def trial(

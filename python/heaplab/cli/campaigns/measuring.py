@@ -25,6 +25,7 @@ from heaplab.cli.options import replay_options
 from heaplab.cli.options.arm_options import GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import refuse_program_beside_suite
+from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.reading.results import tell
 from heaplab.errors import UsageError
 from heaplab.records import Arm, Campaign, Parameter
@@ -106,7 +107,7 @@ def run(
     chosen, workloads = selection.experiments(catalog, experiments)
     named = options.allocators or (None if options.factorial else named_by_all(chosen))
     _, arms = selection.arms(catalog, named, options.own, options.factorial)
-    benchmark = Benchmark(chosen, workloads, scale, Path("out") / "run", None)
+    benchmark = Benchmark(chosen, workloads, scale, DEFAULT_PARENT / "run", None)
     return measure(request_of(benchmark, arms, options), benchmark.folder, options)
 
 

@@ -29,6 +29,7 @@ from heaplab.cli.campaigns.divided_budget import (
 from heaplab.cli.campaigns.planned_experiment import arms_of, planned_of
 from heaplab.cli.campaigns.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
 from heaplab.cli.options.given_options import ComparisonOptions
+from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.reading.results import REPORT_NAME
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.output import write_text
@@ -51,7 +52,7 @@ def run_all(
     """
     refuse_what_one_campaign_takes(options)
     catalog = catalogs.load(extra)
-    folder = options.output or Path("out") / "publications"
+    folder = options.output or DEFAULT_PARENT / "publications"
     names = experiments_of(catalog, asked)
     found = [scaled(catalog, name, scale, folder, options) for name in names]
     known = [one for one in found if one]

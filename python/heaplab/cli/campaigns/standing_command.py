@@ -16,7 +16,9 @@ from heaplab.cli.screen import exit_status
 @click.option(
     "--pinned", is_flag=True, help="The versions of the catalog: look for no newer ones on the registries."
 )
-@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of campaigns and site.  [default: standing]")
+@click.option(
+    "-o", "--output", type=OUTPUT_FOLDER, default=Path("standing"), help="Folder of campaigns and site."
+)
 @QUIET
 @click.pass_obj
 def standing(
@@ -24,7 +26,7 @@ def standing(
     allocators: str | None,
     suite: str | None,
     budget: float,
-    output: Path | None,
+    output: Path,
     quiet: bool,
     pinned: bool,
 ) -> int:
@@ -42,4 +44,4 @@ def standing(
     exit_status.refuse_small_address_space()
     from heaplab.cli.campaigns import nightly
 
-    return nightly.standing(extra, allocators, suite, budget, output or Path("standing"), quiet, pinned)
+    return nightly.standing(extra, allocators, suite, budget, output, quiet, pinned)

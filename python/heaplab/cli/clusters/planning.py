@@ -18,7 +18,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of
 from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GivenAllocator
-from heaplab.cli.options.option_types import DURATION
+from heaplab.cli.options.option_types import DEFAULT_PARENT, DURATION
 from heaplab.cluster import bundle as bundles
 from heaplab.cluster.plan_folder import (
     BLOCKS_MOST,
@@ -138,7 +138,7 @@ def benchmark_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) 
     if not wanted.experiments:
         return benchmark_of(catalog, arms, tuple(wanted.program), wanted.suite or None, None, quiet=True)
     chosen, workloads = selection.experiments(catalog, wanted.experiments)
-    return Benchmark(chosen, workloads, wanted.scale, Path("out"), None)
+    return Benchmark(chosen, workloads, wanted.scale, DEFAULT_PARENT, None)
 
 
 def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mapping[str, str | int]]:

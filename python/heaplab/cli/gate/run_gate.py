@@ -36,6 +36,7 @@ from heaplab.cli.options.measuring_options import (
     ONLY_CALLGRIND,
     refuse_program_beside_suite,
 )
+from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.options.program_command import TYPED
 from heaplab.cli.reading.results import load, without_figure
 from heaplab.cli.screen.exit_status import DONE
@@ -64,7 +65,7 @@ def gate(
     if options.instructions == COUNTERS and is_typed("max_instructions"):
         refuse_uncounted(given, program)
     arms, benchmark = compared(catalog, given, program, options.suite, options.source, options.quiet)
-    request, folder = request_of(benchmark, arms, options), options.output or Path("out") / "gate"
+    request, folder = request_of(benchmark, arms, options), options.output or DEFAULT_PARENT / "gate"
     limits = limits_of(options)
     paths, stopped = measured(request, folder, limits, options)
     if options.instructions == COUNTERS and not stopped:

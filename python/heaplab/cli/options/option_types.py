@@ -9,9 +9,11 @@ from pathlib import Path
 import click
 
 from heaplab.cli.options.quantities import read_duration, read_size, show_duration, show_size
+from heaplab.errors import UsageError
 
 MACHINE_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # B
 LONGEST_S = 8760 * 3600  # a year
+DEFAULT_PARENT = Path("out")  # commands make this folder too, where their results go by default
 
 
 @dataclass(frozen=True)
@@ -108,24 +110,37 @@ class PathArgument(click.Path[Path]):
 
 
 class OutputFile(PathArgument):
-    """A file to write. Its folder is created at once: an unwritable file is refused before measuring."""
+    """A file to write, in a folder that is there: else it is refused before anything is measured."""
 
     def fault_of(self, path: Path) -> str:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            return f"cannot be written: {error.strerror}"
-        writable = not path.is_dir() and os.access(path if path.exists() else path.parent, os.W_OK)
-        return "" if writable else "cannot be written"
+        if os.path.isdir(path):
+            return "is a folder"
+        if not os.path.exists(path):
+            return fault_of_folder(path.parent)
+        return "" if os.access(path, os.W_OK) else "cannot be written"
+
+    def refuse_unwritable(self, path: Path) -> None:
+        """Raise UsageError for a path that no option names, such as a default."""
+        if fault := self.fault_of(path):
+            raise UsageError(f"{path}: {fault}")
 
 
 class OutputFolder(PathArgument):
-    """A folder for results, which need not exist."""
+    """A folder that the command fills. It is made, but its parent is not: that may be a misspelt path."""
 
     def fault_of(self, path: Path) -> str:
-        above = next(place for place in (path, *path.absolute().parents) if place.exists())
-        writable = above.is_dir() and os.access(above, os.W_OK)
-        return "" if writable else f"{above} is no folder that can be written to"
+        if os.path.exists(path):
+            return fault_of_folder(path)
+        made = path.parent == DEFAULT_PARENT and not os.path.exists(DEFAULT_PARENT)
+        return fault_of_folder(Path() if made else path.parent)
+
+
+def fault_of_folder(folder: Path) -> str:
+    """Why no file can be added to a folder, in one line; "" if one can."""
+    if not os.path.exists(folder):
+        return f"there is no folder {folder}"
+    writable = os.path.isdir(folder) and os.access(folder, os.W_OK)
+    return "" if writable else f"{folder} is no folder that can be written to"
 
 
 SIZE = Quantity(

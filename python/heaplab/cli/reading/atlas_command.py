@@ -12,9 +12,9 @@ from heaplab.cli.screen.step_display import StepDisplay
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=PLACE, metavar="RESULTS...")
-@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of the site.  [default: site]")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, default=Path("site"), help="Folder of the site.")
 @QUIET
-def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
+def atlas(results: tuple[Path, ...], output: Path, quiet: bool) -> None:
     """Write a site about many results.
 
     Each allocator, workload and machine has a page, over time and version. RESULTS are results files or
@@ -28,17 +28,14 @@ def atlas(results: tuple[Path, ...], output: Path | None, quiet: bool) -> None:
     exit_status.refuse_small_address_space()
     from heaplab.atlas import atlas_files
     from heaplab.atlas.many_campaigns import gathered
-    from heaplab.cli.reading.results import refuse_unwritable
     from heaplab.report.words import units
 
-    folder = output or Path("site")
-    refuse_unwritable(folder / "index.html")
     if quiet:
-        click.echo(atlas_files.write(gathered(results), folder))
+        click.echo(atlas_files.write(gathered(results), output))
         return
     with StepDisplay("atlas") as display:
         display.tell(f"reading {units.counted(len(results), 'results file')}")
         read = gathered(results)
         display.tell("drawing pages")
-        page = atlas_files.write(read, folder)
+        page = atlas_files.write(read, output)
     click.echo(page)

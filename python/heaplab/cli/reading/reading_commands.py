@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from heaplab.cli.benchmarks.selection import note
-from heaplab.cli.options.option_types import OUTPUT_FILE, PLACE
+from heaplab.cli.options.option_types import DEFAULT_PARENT, OUTPUT_FILE, PLACE
 from heaplab.cli.screen import exit_status
 from heaplab.errors import UsageError
 
@@ -34,12 +34,12 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
     """
     exit_status.refuse_small_address_space()
     from heaplab import analysis
-    from heaplab.cli.reading.results import REPORT_NAME, load, refuse_unwritable
+    from heaplab.cli.reading.results import REPORT_NAME, load
     from heaplab.report.page import hosts, report_page
 
     read = [load(path) for path in results]
     page = output or read[0].path.parent / REPORT_NAME
-    refuse_unwritable(page)
+    OUTPUT_FILE.refuse_unwritable(page)
     analyses = [analysis.Analysis(item) for item in read]
     if said := hosts.warning(analyses):
         note(said)
@@ -136,7 +136,7 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
     from heaplab.console import console
     from heaplab.report.terminal import summary_text
 
-    paths = results or tuple(sorted(Path("out").glob(f"*/{store.FILE_NAME}")))
+    paths = results or tuple(sorted(DEFAULT_PARENT.glob(f"*/{store.FILE_NAME}")))
     if not paths:
         raise UsageError("claims: no results below out/; `heaplab run EXPERIMENT` makes some")
     read = [load(path) for path in paths]

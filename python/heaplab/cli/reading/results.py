@@ -9,10 +9,9 @@ import click
 from heaplab import analysis
 from heaplab.campaign import plan, store
 from heaplab.cli.benchmarks.selection import note
-from heaplab.cli.options.option_types import OUTPUT_FILE
 from heaplab.cli.screen import exit_status
 from heaplab.console import console
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import HeaplabError
 from heaplab.records import Run, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.terminal import summary_text
@@ -66,9 +65,3 @@ def without_figure(runs: Sequence[Run]) -> list[Run]:
     """The last attempt of every planned run that gave no figure."""
     last = {(plan.run_key(run), run.block, run.allocator): run for run in runs}
     return [run for run in last.values() if run.status is not Status.OK]
-
-
-def refuse_unwritable(page: Path) -> None:
-    """Raise UsageError, before figures are drawn, if the page cannot be written."""
-    if fault := OUTPUT_FILE.fault_of(page):
-        raise UsageError(f"{page}: {fault}")

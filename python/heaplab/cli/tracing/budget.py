@@ -71,6 +71,7 @@ def budget(
         raise UsageError("budget: --update judges nothing: --markdown and --junit go without it")
     if not (update or file.exists()):
         raise UsageError(f"{file}: there is no such file; --update writes it")
+    OUTPUT_FILE.refuse_unwritable(file if update else file.with_suffix(".trace"))
     known = budget_file.read(file) if file.exists() else None
     recorded = Recorder(file.with_suffix(".trace"), program, extra, process)
     if update:
