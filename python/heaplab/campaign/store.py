@@ -7,7 +7,7 @@ truncated line, and appending removes it first. A line that does not fit on the 
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +15,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from heaplab.campaign import plan
 from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError, fault_of, naming
 from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
@@ -35,6 +36,7 @@ class Results:
     runs_of_earlier_budgets: int  # number of runs before the last End, which an earlier budget paid for
     unreadable: list[str]  # for each line that was left out: its number and what is wrong
     timings: dict[str, Timing] = field(default_factory=dict)  # by experiment
+    repeated: int = 0  # number of runs left out because another process measured the same before
     host_at_end: Host | None = None  # with the facts at the end of a shard; None: not read again
 
     @property
@@ -68,13 +70,14 @@ def load(path: Path, *, series: bool = True) -> Results:
         raise UsageError(f"{path}: holds two campaigns, which cannot be read as one; give each its own file")
     ends = [(place, record) for place, record in enumerate(known) if isinstance(record, End)]
     before, end = ends[-1] if ends else (0, None)
-    runs_of_earlier_budgets = sum(isinstance(record, Run) for record in known[:before])
-    runs = [record for record in known if isinstance(record, Run)]
+    runs = without_repeated(known)
+    runs_of_earlier_budgets = len(without_repeated(known[:before]))
     hosts = [record for record in known if isinstance(record, Host)]
     return Results(
         path=path,
         campaign=known[0],
         host=hosts[0] if hosts else None,
+        repeated=sum(isinstance(record, Run) for record in known) - len(runs),
         host_at_end=hosts[-1] if hosts[1:] else None,
         libraries={record.allocator: record for record in known if isinstance(record, Arm)},
         runs=runs,
@@ -83,6 +86,22 @@ def load(path: Path, *, series: bool = True) -> Results:
         unreadable=[record for record in records if isinstance(record, str)],
         timings={record.experiment: record for record in known if isinstance(record, Timing)},
     )
+
+
+def without_repeated(records: Iterable[AnyRecord]) -> list[Run]:
+    """The runs, each planned run once: two processes that write one file measure some of them twice."""
+    runs: list[Run] = []
+    settled: set[tuple[str, int, str, bool]] = set()
+    for run in records:
+        if not isinstance(run, Run):
+            continue
+        in_slices = run.turns is not None  # such a block may be measured again without slices
+        place = (plan.run_key(run), run.block, run.allocator, in_slices)
+        if place not in settled:
+            runs.append(run)
+        if plan.settles(run):
+            settled.add(place)
+    return runs
 
 
 def schema_of(content: bytes) -> int:
@@ -154,6 +173,15 @@ def left_out(path: Path, unreadable: list[str]) -> str:
     """One line about the lines of a file that were left out: how many, and what is wrong with the first."""
     noun = "line" if len(unreadable) == 1 else "lines"
     return f"{path}: {len(unreadable)} unreadable {noun} left out; {unreadable[0]}"
+
+
+def remarks(results: Results) -> Iterator[str]:
+    """A line about what was left out of a file, for each reason."""
+    if results.unreadable:
+        yield left_out(results.path, results.unreadable)
+    if results.repeated:
+        noun = "run" if results.repeated == 1 else "runs"
+        yield f"{results.path}: {results.repeated} {noun} left out, measured a second time; the first counts"
 
 
 class FolderLock:

@@ -101,6 +101,18 @@ def test_a_campaign_that_cannot_be_read_is_refused_with_the_reason(
     assert results.read_bytes() == before
 
 
+def test_a_run_that_two_processes_measured_counts_once(lab: Laboratory, results: Path) -> None:
+    whole = store.load(results).runs
+    lines = results.read_text().splitlines()
+    first, second = [line for line in lines if RUN in line][:2]
+    twice = [field("foreign_cpu", "0.5")(line) for line in (first, second)]
+    results.write_text("\n".join([*lines, *twice, ""]))
+    status, printed = lab.heaplab("report", results)
+    said = f"heaplab: {results}: 2 runs left out, measured a second time; the first counts"
+    assert (status, printed.splitlines()[0]) == (0, said)
+    assert store.load(results).runs == whole
+
+
 def test_two_campaigns_in_one_file_are_refused(lab: Laboratory, results: Path, tmp_path: Path) -> None:
     other = synthetic.write(synthetic.campaign(blocks=1), tmp_path / "other.jsonl")
     results.write_bytes(results.read_bytes() + other.read_bytes())

@@ -56,8 +56,8 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) 
 def load(path: Path) -> store.Results:
     exit_status.refuse_small_address_space()
     results = store.load(path)
-    if results.unreadable:
-        note(store.left_out(results.path, results.unreadable))
+    for line in store.remarks(results):
+        note(line)
     return results
 
 
