@@ -15,9 +15,10 @@ from typing import Any, Self
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from heaplab import regular_file
 from heaplab.campaign import plan
 from heaplab.catalog import spec
-from heaplab.errors import HeaplabError, UsageError, fault_of, naming
+from heaplab.errors import HeaplabError, UsageError, fault_of
 from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
 
 FILE_NAME = "results.jsonl"
@@ -56,10 +57,7 @@ def load(path: Path, *, series: bool = True) -> Results:
     Without `series`, the quantities over time are left out, which make up most of a file.
     """
     path = results_file(path)
-    if path.exists() and not path.is_file():  # reading a device might never end
-        raise UsageError(f"{path}: not a results file of heaplab")
-    with naming(path):
-        content = path.read_bytes()
+    content = regular_file.content_of(path)
     records = list(parse(content, record_of if series else record_without_series))
     known = [record for record in records if not isinstance(record, str)]
     if not known or not isinstance(known[0], Campaign):

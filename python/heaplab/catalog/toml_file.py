@@ -5,8 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from heaplab import regular_file
 from heaplab.errors import UsageError, fault_of
 
+MOST = 16 << 20  # B
+DOTS_MOST = 1000  # in a line: the time for a key grows with the square of its parts
 Kind = TypeVar("Kind")  # a class of pydantic's, or a dataclass
 
 
@@ -25,11 +28,16 @@ def load_tables(kind: type[Kind], path: Path) -> dict[str, Kind]:
 
 
 def content_of(path: Path) -> dict[str, Any]:
+    content = regular_file.content_of(path)
+    if len(content) > MOST:
+        raise UsageError(f"{path}: is larger than {MOST >> 20} MiB")
+    if max(line.count(b".") for line in content.split(b"\n")) > DOTS_MOST:
+        raise UsageError(f"{path}: a line with more than {DOTS_MOST} dots")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(content.decode())
+    except RecursionError as error:
+        raise UsageError(f"{path}: is nested too deeply") from error
+    except ValueError as error:  # of TOML, of UTF-8, or of a number with too many digits
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
+from heaplab import regular_file
 from heaplab.campaign import begin_or_resume
 from heaplab.errors import UsageError, fault_of
 from heaplab.machine.topology import Where
@@ -153,10 +154,9 @@ def write_plan(folder: Path, content: PlanFile) -> Plan:
 def read_plan(folder: Path) -> Plan:
     """Read the plan in a folder. Raises UsageError if there is no plan, or if it was changed since."""
     path = folder / FILE_NAME
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{folder}: no plan there: {FILE_NAME}: {error.strerror}") from error
+    if not path.exists():
+        raise UsageError(f"{folder}: no plan there: no {FILE_NAME}")
+    text = regular_file.content_of(path)
     try:
         found = PlanFile.model_validate_json(text)
     except ValidationError as error:

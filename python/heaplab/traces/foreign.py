@@ -6,7 +6,8 @@ import zlib
 from pathlib import Path
 from typing import IO, Any
 
-from heaplab.errors import UsageError, naming
+from heaplab import regular_file
+from heaplab.errors import UsageError
 from heaplab.traces import tool
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # the first bytes of a trace: docs/trace-format.md
@@ -61,5 +62,5 @@ def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, 
 
 
 def _begins(path: Path, magic: bytes) -> bool:
-    with naming(path), path.open("rb") as file:
+    with regular_file.opened(path) as file:
         return file.read(len(magic)) == magic

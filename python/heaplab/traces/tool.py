@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
+from heaplab import regular_file
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
 
@@ -98,6 +99,8 @@ def finish(folder: Path, trace: Path, progress: Progress = lambda _done, _whole:
 
 def summary(trace: Path) -> dict[str, Any]:
     """The processes of a trace and their properties. Raises UsageError if the file is no trace."""
+    with regular_file.opened(trace):
+        pass  # the tool would wait for a pipe
     try:
         found: dict[str, Any] = json.loads(_run("summary", trace))
     except HeaplabError as error:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePath
 
+from heaplab import regular_file
 from heaplab.errors import UsageError
 from heaplab.traces.symbols import Place
 
@@ -60,9 +61,10 @@ def patterns() -> list[re.Pattern[str]]:
     lines = list(KNOWN)
     if path := os.environ.get(VARIABLE):
         try:
-            lines += filter(None, map(str.strip, Path(path).read_text(encoding="utf-8").splitlines()))
-        except OSError as error:
-            raise UsageError(f"{VARIABLE}: {path}: {error.strerror}") from error
+            text = regular_file.content_of(Path(path)).decode()
+            lines += filter(None, map(str.strip, text.splitlines()))
+        except UsageError as error:
+            raise UsageError(f"{VARIABLE}: {error}") from error
         except UnicodeDecodeError:
             raise UsageError(f"{VARIABLE}: {path}: no text in UTF-8") from None
     return [compiled(line) for line in lines]

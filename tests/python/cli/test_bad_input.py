@@ -70,7 +70,7 @@ NOTHING_TO_COMPARE = "glibc alone: there is nothing to compare it with"
         (["compare", "--", "/no/such/program"], "/no/such/program: no such program"),
         (["compare", "--", "/etc"], "/etc: not an executable file"),
         (["compare", "--resume", "/no/such/folder"], "/no/such/folder: No such file"),
-        (["report", "/dev/full"], "/dev/full: not a results file of heaplab"),
+        (["report", "/dev/full"], "/dev/full: not a regular file"),
         (["report", ""], "the name is empty"),
         (["report", "out", "-o", "/tmp"], "'-o' / '--output': File '/tmp' is a directory"),
         (["claims", ""], "the name is empty"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from heaplab import analysis
+from heaplab import analysis, regular_file
 from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import SAME_MACHINE
 from heaplab.catalog.contents import Catalog
@@ -133,13 +133,13 @@ class CommitGate:
         if not path.exists():
             return {}
         try:
-            kept = json.loads(path.read_text())
+            kept = json.loads(regular_file.content_of(path))
             question = kept["question"]
             known = {
                 name: CommitTrial(**one | {"state": State(one["state"])})
                 for name, one in kept["known"].items()
             }
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"{path}: not a file of heaplab bisect") from error
         if question != self._question:
             raise UsageError(f"{self.folder}: holds another bisection, give another folder with --output")

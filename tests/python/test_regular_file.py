@@ -1,0 +1,66 @@
+"""What is no file, or a file beyond all measure, is refused in one line wherever a user may name one."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from laboratory import call, refusal
+
+DEEP = "[" * 100_000
+HOSTILE_TOML = {
+    "a = " + DEEP: "is nested too deeply",
+    "a = " + "1" * 100_000: "not TOML: Exceeds the limit",
+    ".".join("a" * 50_000) + " = 1": "a line with more than 1000 dots",
+    "#" * (17 << 20): "is larger than 16 MiB",
+    "a = \udcff": "not TOML: 'utf-8' codec",
+}
+NO_FILE: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "folder": lambda path: path.mkdir(),
+    "device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), HOSTILE_TOML.items(), ids=range(len(HOSTILE_TOML)))
+def test_hostile_toml_is_named(tmp_path: Path, content: str, message: str) -> None:
+    for place, words in (
+        ("allocators/x.toml", ["--catalog", tmp_path, "list", "allocators"]),
+        ("budget.toml", ["budget", tmp_path / "budget.toml", "--", "true"]),
+        ("plan.toml", ["plan", tmp_path / "plan.toml", "-o", tmp_path / "plan"]),
+        ("known.toml", ["check", "--deviations", tmp_path / "known.toml", "glibc"]),
+    ):
+        file = tmp_path / place
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(os.fsencode(content))
+        assert refusal(call(*words)).startswith(f"heaplab: {file}: {message}")
+        file.unlink()
+
+
+@pytest.mark.parametrize("kind", NO_FILE)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("allocators/x.toml", ["--catalog", ".", "list", "allocators"]),
+        ("budget.toml", ["budget", "budget.toml", "--", "true"]),
+        ("plan.toml", ["plan", "plan.toml", "-o", "plan"]),
+        ("results.jsonl", ["report", "results.jsonl"]),
+        ("x.trace", ["trace", "x.trace"]),
+        ("x.trace", ["advise", "x.trace"]),
+        ("p/plan.json", ["merge", "p"]),
+    ],
+)
+def test_what_is_no_file_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: list[str], kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).parent.mkdir(exist_ok=True)
+    NO_FILE[kind](Path(name))
+    assert name in refusal(call(*words))
+
+
+@pytest.mark.parametrize(("name", "words"), [("results.jsonl", "report"), ("plan.json", "merge")])
+@pytest.mark.parametrize("content", [DEEP, '{"kind":' * 100_000, "1" * 100_000])
+def test_hostile_json_is_refused(tmp_path: Path, name: str, words: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    assert str(tmp_path / name) in refusal(call(words, tmp_path))
