@@ -107,14 +107,16 @@ def begin(
     request: Request,
     tried: Callable[[Campaign], Campaign] = lambda campaign: campaign,
     facts: Mapping[str, Any] = MappingProxyType({}),
+    lock: FolderLock | None = None,
 ) -> OpenedCampaign:
     """Continue the same campaign if it lies unfinished in the file `path`, or begin the campaign there.
 
     `tried` adds the findings of pilot runs to a new campaign, or raises. Results of another campaign or a
-    finished one are kept under another name. `facts` stand beside those of the machine.
+    finished one are kept under another name. `facts` stand beside those of the machine. `lock` is that of the
+    folder if the caller has taken it.
     """
     campaign = campaign_of(request)
-    lock = FolderLock(path.parent) if path.parent.is_dir() else None
+    lock = lock or (FolderLock(path.parent) if path.parent.is_dir() else None)
     try:
         return begin_locked(path, request, campaign, tried, facts, lock)
     except BaseException:

@@ -10,7 +10,10 @@ import pytest
 from laboratory import Laboratory, refusal, success
 from subprocesses import until
 
+from heaplab.campaign import begin_or_resume
+from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.store import FILE_NAME, FolderLock
+from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
 from heaplab.errors import UsageError
 
 HOLDS = "import sys, time; from heaplab.campaign.store import FolderLock; from pathlib import Path\n"
@@ -52,3 +55,19 @@ def test_a_refused_folder_stays_unlocked(half_done: Laboratory) -> None:
     (half_done.out / FILE_NAME).write_text("no results\n")
     for _ in range(2):
         assert "not a results file" in refusal(half_done.run())
+
+
+def test_experiments_of_publications_are_read_under_the_lock(
+    half_done: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_path: Path, _request: object) -> None:
+        with pytest.raises(UsageError, match="another heaplab is measuring into this folder"):
+            FolderLock(half_done.out)
+        raise UsageError("read")
+
+    monkeypatch.setattr(begin_or_resume, "earlier", read)
+    request = Request([], {}, [], "quick", 1, ["heaplab"])
+    planned = PlannedExperiment(request, half_done.out, "quick")
+    with pytest.raises(UsageError, match="read"):
+        planned.opened(None, "")
+    FolderLock(half_done.out).release()

@@ -66,12 +66,18 @@ class PlannedExperiment:
 
         `why` says why the scale of a new campaign is not larger.
         """
-        found = self.earlier()
-        if found is None:
-            return campaigns.begin(self.file, replace(self.request, budget=budget, why_scale=why))
-        campaign = found.campaign.model_copy(update={"budget": budget})
-        gone_on = campaigns.go_on(found, campaign, self.libraries)
-        return replace(gone_on, runs_of_earlier_budgets=len(found.runs))
+        request = replace(self.request, budget=budget, why_scale=why)
+        lock = store.FolderLock(self.folder)
+        try:
+            found = self.earlier()  # read again: another process may have measured since
+            if found is None:
+                return campaigns.begin(self.file, request, lock=lock)
+            campaign = found.campaign.model_copy(update={"budget": budget})
+            gone_on = campaigns.go_on(found, campaign, self.libraries, lock)
+            return replace(gone_on, runs_of_earlier_budgets=len(found.runs))
+        except BaseException:
+            lock.release()
+            raise
 
 
 def planned_of(
