@@ -32,7 +32,7 @@ def why_not_seen(pid: int, program: Path, names: Collection[str], library: str) 
 def fault_of_file(program: Path) -> str:
     """Why nothing can be preloaded into a program, as far as its file tells, which may be gone by now."""
     try:
-        return interposition.fault_of_file(program, program.name)
+        return interposition.fault_of_file(program, program.name) or interposition.other_c_library(program)
     except (UsageError, OSError):
         return ""
 

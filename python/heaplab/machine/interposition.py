@@ -91,16 +91,21 @@ def fault_of_c_library(program: Path, library: Arm) -> str:
     The name of the program's loader tells which C library it belongs to.
     """
     binary = interpreter_of(program)
-    loader = elf.interpreter(binary)
-    if loader is None or GLIBC_LOADER.fullmatch(Path(loader).name):
+    other = other_c_library(binary)
+    if not other:
         return ""
     bound = [path for path in library.preload if C_LIBRARY_NAME in elf.needed(Path(path))]
     if not bound:
         return ""
-    return (
-        f"{binary.name} has another C library than glibc (its loader is {Path(loader).name}), "
-        f"which {Path(bound[0]).name} needs"
-    )
+    return f"{other}, which {Path(bound[0]).name} needs"
+
+
+def other_c_library(binary: Path) -> str:
+    """That a program has another C library than glibc, in words; "" if it has glibc or is static."""
+    loader = elf.interpreter(binary)
+    if loader is None or GLIBC_LOADER.fullmatch(Path(loader).name):
+        return ""
+    return f"{binary.name} has another C library than glibc (its loader is {Path(loader).name})"
 
 
 def fault_of_process(pid: int, environment: Mapping[str, str], library: Arm) -> str:

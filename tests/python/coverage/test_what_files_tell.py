@@ -6,7 +6,7 @@ import pytest
 from subprocesses import compiled, ran
 
 from heaplab.coverage.compiled_in import mallocs_in
-from heaplab.coverage.unseen import has_preload
+from heaplab.coverage.unseen import fault_of_file, has_preload
 
 pytestmark = pytest.mark.starts_programs
 
@@ -65,3 +65,11 @@ def test_a_cleared_environment_is_told_from_one_with_a_title_written_over(
     environment: bytes, is_there: bool
 ) -> None:
     assert has_preload(environment, "/lib/x.so") == is_there
+
+
+def test_a_program_of_another_c_library_is_named(tmp_path: Path) -> None:
+    loader = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
+    small = compiled(tmp_path / "small", "int main(void) { return 0; }", loader)
+    assert fault_of_file(small) == (
+        "small has another C library than glibc (its loader is ld-musl-x86_64.so.1)"
+    )
