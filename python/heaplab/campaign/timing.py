@@ -9,7 +9,7 @@ holds is recorded:
 3. --prepare or --cleanup: what they act on would be shared by arms that run at once;
 4. the answer is about memory, or single calls are timed: pauses give timers of purging more time, and
    interrupt calls;
-5. an arm was not watched, because it ended too soon or failed;
+5. an arm was not watched often enough, because it ended too soon or failed;
 6. an arm does what a pause or a second one beside it may disturb (Behaviour.oddities);
 7. an arm waits for more than MOST_WAITING of its time: its timers would go on while it is stopped;
 8. an arm has more busy threads than there are CPUs;

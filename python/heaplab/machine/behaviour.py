@@ -1,7 +1,8 @@
 """What a program does besides computing, as seen from outside while it runs alone: threads, waits, files.
 
 A thread is busy while it runs or waits for a CPU. The kernel counts both (/proc/PID/task/TID/schedstat), so
-that foreign load changes nothing. For the rest of its life, a thread waits for something else.
+that foreign load changes nothing. For the rest of its life, a thread waits for something else. Of several
+executions back to back, all figures are of all of them together.
 """
 
 import contextlib
@@ -16,8 +17,10 @@ from heaplab.records import Behaviour, Process
 
 NANOSECONDS = 1e9
 WORKING = 0.05  # of the run: a thread that is busy for less, such as one that joins others, is no worker
+FEWEST_LOOKS = 10  # at an execution: the lives of several threads are known too badly from fewer
 WRITES = "it writes files, which two of it at once might share"
 CATCHES_CONT = 1 << (signal.SIGCONT - 1)
+Thread = tuple[int, int]  # process and thread
 
 
 @dataclass
@@ -35,30 +38,42 @@ class ThreadLife:
 class Observer:
     """Looks at the threads of a process tree again and again; `look` is that of Job."""
 
-    _lives: dict[tuple[int, int], ThreadLife] = field(default_factory=dict)
+    _lives: dict[Thread, ThreadLife] = field(default_factory=dict)
+    _together: set[frozenset[Thread]] = field(default_factory=set)  # the threads of each look
+    _looks: int = 0
     _oddities: dict[str, None] = field(default_factory=dict)  # in the order found
 
     def look(self, at: float, tree: Sequence[int]) -> None:
+        together = set()
         for pid in tree:
             with contextlib.suppress(OSError):
                 for thread, ran, delayed in threads_of(pid):
                     busy = ran + delayed
+                    together.add((pid, thread))
                     life = self._lives.setdefault((pid, thread), ThreadLife(at, at, busy, busy, delayed))
                     life.last, life.busy, life.delayed = at, busy, delayed
                 for oddity in oddities_of(pid, tree[0]):
                     self._oddities[oddity] = None
+        self._together.add(frozenset(together))
+        self._looks += 1
 
     def behaviour(self, process: Process) -> Behaviour | None:
-        """What was seen, with what the kernel counted of the whole run; None if nothing was seen."""
+        """What was seen, with what the kernel counted of all executions; None if too little was seen."""
         if not self._lives:
             return None
-        wall = process.wall_time
-        busy = process.user_time + process.system_time + sum(life.delayed for life in self._lives.values())
-        workers = [life for life in self._lives.values() if life.busy > WORKING * wall]
+        wall = process.wall_time * process.executions
+        ran = (process.user_time + process.system_time) * process.executions
+        delayed = sum(life.delayed for life in self._lives.values())
+        # A new process has a delay from before its program began, which a thread's own time cannot hold.
+        busy = min(ran + delayed, max(ran, wall * max(map(len, self._together))))
+        workers = {of: life for of, life in self._lives.items() if life.busy > WORKING * process.wall_time}
         worked, lived = busy, wall
-        if len(workers) > 1:  # the lives of threads are known from the first look to the last
-            worked = sum(life.busy - life.busy_at_first for life in workers)
-            lived = sum(life.last - life.first for life in workers)
+        if any(len(together & workers.keys()) > 1 for together in self._together):
+            if self._looks < FEWEST_LOOKS * process.executions:
+                return None
+            # the lives of threads are known from the first look to the last
+            worked = sum(life.busy - life.busy_at_first for life in workers.values())
+            lived = sum(life.last - life.first for life in workers.values())
         waiting = min(1.0, max(0.0, 1 - worked / lived)) if lived else 0.0
         return Behaviour(busy=busy / wall, waiting=waiting, oddities=list(self._oddities))
 
