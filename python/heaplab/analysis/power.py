@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import nan
+from math import inf, isfinite, isnan, nan
 from statistics import fmean, median
 
 from heaplab import stats
@@ -44,6 +44,19 @@ class Power:
     noise: Noise | None  # mean over the cells, each by its number of runs
     run_s: float  # median s of a run
     foreign: float  # share of the CPU time that other processes used, mean over the runs
+
+    def seconds_until(self, one: Outlook, share: float) -> float:
+        """Until this share of the undecided is decided; infinity: never; not a number: not known."""
+        blocks = one.for_share(share)
+        if blocks == inf and not (one.blocks and isfinite(one.half_width)):
+            return nan
+        return blocks * self.round_s
+
+    @property
+    def seconds_left(self) -> float:
+        """Until all is decided, as far as is known; not a number if nothing is known, or all is decided."""
+        times = [self.seconds_until(one, 1.0) for one in self.outlooks if one.more]
+        return max((time for time in times if not isnan(time)), default=nan)
 
 
 def power_of(analysis: Analysis) -> Power:

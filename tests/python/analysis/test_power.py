@@ -1,7 +1,8 @@
 """What more measuring would decide, and where noise comes from, checked against what was planted."""
 
 import json
-from math import inf
+from dataclasses import replace
+from math import inf, isnan
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,13 @@ def test_a_precise_campaign_has_decided_all_and_a_noisy_one_has_not(tmp_path: Pa
     assert first.for_share(0.5) <= first.for_share(1.0)
     assert first.blocks == 10
     assert unsure.noise.deviation == pytest.approx(0.1, rel=0.2)
+
+
+def test_the_time_left_is_that_of_the_comparison_that_takes_longest(tmp_path: Path) -> None:
+    power = power_of(analysis_of(tmp_path, 0.03))
+    longest = max(one.for_share(1.0) for one in power.outlooks) * power.round_s
+    assert power.seconds_left == longest > 0
+    assert isnan(replace(power, outlooks=[replace(one, more=[]) for one in power.outlooks]).seconds_left)
 
 
 def test_a_round_takes_as_long_as_its_runs(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ import io
 import json
 import re
 from html.parser import HTMLParser
-from math import nan
+from math import inf, nan
 
 import pytest
 import synthetic
 from rich.console import Console
 
-from heaplab.analysis import Judged
+from heaplab.analysis import Judged, Power
 from heaplab.catalog import spec
 from heaplab.records import End, Status, Timing
 from heaplab.report.machine_readable import json_summary
@@ -146,7 +146,7 @@ def test_the_summary_on_a_terminal_says_the_same(analysis):
     assert "Use scalloc: 51 % less time" in text
     assert "mimalloc and scalloc: not told apart at 3 %" in text
     assert "11 of 1961 runs gave no figure" in text
-    assert "1 of 1961 runs were disturbed by others and repeated; 1 count although they were" in text
+    assert "Runs: 1949 ok (1 of them disturbed by others), 1 void (1 of them repeated), 10 failed, 1 " in text
     assert "mimalloc, programs/sqlite" not in text
 
 
@@ -292,6 +292,44 @@ def test_what_is_undecided_may_be_measured_longer_if_time_ran_out(tmp_path):
     assert longer in steps_of(
         tmp_path, {"swift": (0.9, 1.0)}, own=True, end="budget", command=night, blocks=2
     ), "standing has no --resume, and compare goes on with its campaigns"
+
+
+NEVER = "A day more on this machine would not decide about swift, by the forecast of:"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said", "typed"),
+    [
+        (nan, "To decide about swift, measure longer:", "--resume DIR --budget 10m"),
+        (599.0, "To decide about swift, measure longer:", "--resume DIR --budget 10m"),
+        (
+            9000.0,
+            "To decide about swift, measure longer, by the forecast about 3 hours:",
+            "--resume DIR --budget 3h",
+        ),
+        (
+            1e5,
+            "A day more on this machine would not decide about swift, by the forecast of:",
+            "heaplab power DIR",
+        ),
+        (
+            inf,
+            "A day more on this machine would not decide about swift, by the forecast of:",
+            "heaplab power DIR",
+        ),
+    ],
+)
+def test_to_measure_longer_is_said_with_the_forecast_of_power(monkeypatch, tmp_path, seconds, said, typed):
+    monkeypatch.setattr(Power, "seconds_left", seconds)
+    steps = steps_of(tmp_path, {"swift": (0.9, 1.0)}, own=True, end="budget", blocks=2)
+    ((found, command),) = [step for step in steps if "decide" in step[0]]
+    assert found == said
+    assert command.endswith(typed)
+
+
+def test_the_counts_of_runs_add_up_to_all_runs(analysis):
+    *parts, every = map(int, re.findall(r"(?<!\()\b\d+", wording.run_counts(analysis)))
+    assert every == len(analysis.results.runs) == sum(parts)
 
 
 # ---------------------------------------------------------------- results with little in them

@@ -85,9 +85,6 @@ def part(analysis: Analysis, path: Path) -> dict[str, Any]:
     if analysis.only_within:
         kinds = []
     chosen = choices(analysis)
-    counts = {str(status): count for status, count in analysis.counts().items()}
-    if analysis.disturbed:
-        counts["counted although disturbed"] = len(analysis.disturbed)
     return {
         "analysis": analysis,
         "by_aspect": by_aspect,
@@ -103,7 +100,7 @@ def part(analysis: Analysis, path: Path) -> dict[str, Any]:
         "control": overview.control(analysis),
         "faults": faults(analysis),
         "outliers": outliers(analysis),
-        "counts": ", ".join(f"{count} {status}" for status, count in sorted(counts.items())),
+        "counts": wording.run_counts(analysis),
         "source": relative(analysis.results.path, path),
         "command": shlex.join(analysis.campaign.command),
         "facts": facts.in_words(known),

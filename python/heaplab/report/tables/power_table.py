@@ -1,6 +1,6 @@
 """What was decided, what more measuring would decide, and which noise stands in its way."""
 
-from math import inf, isfinite
+from math import inf, isnan
 
 from rich.console import Console
 from rich.markup import escape
@@ -9,6 +9,7 @@ from heaplab.analysis import Analysis, Outlook, Power, power_of
 from heaplab.console import put, put_table
 from heaplab.report.tables.table_parts import Entry, Table, columns_of
 from heaplab.report.words import units
+from heaplab.report.words.next_steps import DAY_S
 from heaplab.stats import THRESHOLD, finite
 
 ASSUMED = "A forecast: cells go on alike, estimates stay, and further blocks vary as the present ones."
@@ -20,7 +21,6 @@ SOURCES = {
 }
 MUCH_FOREIGN = 0.05  # of a CPU
 SHORT_S = 0.2
-TOO_LONG_MIN = 24 * 60.0
 
 
 def outlook_table(analysis: Analysis, power: Power) -> Table:
@@ -39,11 +39,12 @@ def more_time(one: Outlook, share: float, power: Power) -> str:
     """ "12 min more" until this share of the undecided comparisons is decided; a dash if none is open."""
     if not one.more:
         return units.NOTHING
-    blocks = one.for_share(share)
-    if blocks == inf:
-        return "never" if one.blocks and isfinite(one.half_width) else "unknown"
-    minutes = blocks * power.round_s / 60
-    return f"{minutes:.2g} min" if minutes < TOO_LONG_MIN else "days"
+    seconds = power.seconds_until(one, share)
+    if isnan(seconds):
+        return "unknown"
+    if seconds == inf:
+        return "never"
+    return f"{seconds / 60:.2g} min" if seconds < DAY_S else "days"
 
 
 def noise_table(power: Power) -> Table | None:

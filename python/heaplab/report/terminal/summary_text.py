@@ -237,9 +237,8 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
     repeated = {run.order for run in analysis.repeated}
     lost = [run for run in analysis.without_figure if run.order not in repeated]
     if repeated or analysis.disturbed:
-        stand = f"; {n} count although they were disturbed" if (n := len(analysis.disturbed)) else ""
         console.print()
-        put(console, f"{len(repeated)} of {total} runs were disturbed by others and repeated{stand}.")
+        put(console, f"Runs: {wording.run_counts(analysis)}.")
     if lost:
         console.print()
         put(console, f"{len(lost)} of {total} runs gave no figure:")

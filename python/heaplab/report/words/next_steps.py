@@ -3,14 +3,16 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 
-from heaplab.analysis import TIME_ONLY, Analysis, Study
-from heaplab.report.words import wording
+from heaplab.analysis import TIME_ONLY, Analysis, Study, power_of
+from heaplab.report.words import units, wording
 from heaplab.report.words.advice import Answer
 from heaplab.stats import THRESHOLD
 
 MUCH_DISTURBED = 0.2  # of all runs
+MINUTES = 10  # of a budget that is worth another try
+DAY_S = 24 * 3600.0  # a longer forecast is not worth waiting for
 RESUMES = ("compare", "run")  # the commands with --resume; the first goes on with a campaign of any other
 
 
@@ -42,10 +44,21 @@ def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
 
 
 def _longer(analysis: Analysis, about: str) -> Step:
+    """What decides about the open comparisons, by the forecast of `heaplab power`."""
     verb = next((word for word in analysis.campaign.command if word in RESUMES), RESUMES[0])
-    arms = arms_given(analysis.campaign.command)
-    command = ["heaplab", verb, "--resume", str(analysis.results.path.parent), *arms, "--budget", "10m"]
-    return Step(f"To decide {about}, measure longer:", shlex.join(command))
+    folder, arms = str(analysis.results.path.parent), arms_given(analysis.campaign.command)
+    needed = power_of(analysis).seconds_left
+    if needed >= DAY_S:
+        return Step(
+            f"A day more on this machine would not decide {about}, by the forecast of:",
+            shlex.join(["heaplab", "power", folder]),
+        )
+    budget, how_long = f"{MINUTES}m", "longer"
+    if needed > 60 * MINUTES:
+        hours = ceil(needed / 3600)
+        budget, how_long = f"{hours}h", f"longer, by the forecast about {units.counted(hours, 'hour')}"
+    command = ["heaplab", verb, "--resume", folder, *arms, "--budget", budget]
+    return Step(f"To decide {about}, measure {how_long}:", shlex.join(command))
 
 
 def arms_given(command: Sequence[str]) -> list[str]:

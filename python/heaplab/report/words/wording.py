@@ -5,7 +5,7 @@ from math import isinf, isnan
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, WALL, Analysis, Judged, Study
 from heaplab.catalog import spec
-from heaplab.records import SHORT_PROGRAM_S, Timing
+from heaplab.records import SHORT_PROGRAM_S, Status, Timing
 from heaplab.report.words import units
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
 
@@ -167,6 +167,21 @@ def noise(analysis: Analysis, kind: str) -> str:
         return f"{said}: too few blocks to know the noise."
     limits = [f"{threshold(threshold_over(one))} in {name}" for name, one in known.items()]
     return f"{said}; differences below {listed(limits)} count as none."
+
+
+def run_counts(analysis: Analysis) -> str:
+    """ "1160 ok (2 of them disturbed by others), 7 void (7 of them repeated), 1167 in all"."""
+    parts = {
+        Status.OK: (analysis.disturbed, "disturbed by others"),
+        Status.VOID: (analysis.repeated, "repeated"),
+    }
+    counts = analysis.counts()
+    said = []
+    for status in filter(counts.__getitem__, Status):
+        part, which = parts.get(status, ([], ""))
+        of_them = sum(run.status is status for run in part)
+        said.append(f"{counts[status]} {status}" + (f" ({of_them} of them {which})" if of_them else ""))
+    return ", ".join([*said, f"{counts.total()} in all"])
 
 
 def how_timed(studies: Iterable[Study]) -> list[str]:
