@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from heaplab.coverage.mappings import Mapping, MappingKind
 from heaplab.coverage.tree_sampler import MemorySample
@@ -42,9 +41,7 @@ def coverage_of(
         own -= tables
         parts[part] -= tables
         parts["by_malloc"] += tables
-    return Coverage.model_validate(
-        {"program": PurePath(program).name, "memory": sample.bytes, "unseen": unseen, **parts}
-    )
+    return Coverage.model_validate({"program": program, "memory": sample.bytes, "unseen": unseen, **parts})
 
 
 def within(mapping: Mapping, ranges: Ranges) -> int:

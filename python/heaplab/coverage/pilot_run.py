@@ -32,6 +32,6 @@ def covered(process: SampledProcess) -> Coverage:
     largest = process.largest
     assert largest
     ranges = () if process.unseen else heap_ranges(largest)
-    found = coverage_of(process.program, largest, ranges, unseen=process.unseen or "")
+    found = coverage_of(process.name, largest, ranges, unseen=process.unseen or "")
     named = mallocs_in(process.program) if found.matters and not found.unseen else []
     return found.model_copy(update={"mallocs": named})

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from heaplab.coverage.mappings import Mapping, MappingKind, memory_of
 from heaplab.coverage.unseen import why_not_seen
+from heaplab.machine.process_tree import name_of
 from heaplab.machine.watch import page_kinds
 
 GROWTH = 1.05  # a process that grew by this factor since its largest sample is sampled at once
@@ -35,7 +36,8 @@ class SampledProcess:
     """The memory of a process over time."""
 
     pid: int
-    program: str
+    program: str  # path of its file
+    name: str  # for people
     unseen: str | None = None  # why the preloaded library is not in it; None: not known yet
     looks: int = 0  # how often it was looked at; not every look takes a sample
     largest: MemorySample | None = None
@@ -102,14 +104,17 @@ class TreeSampler:
         except PermissionError:
             self._add_hidden(pid, anonymous + shared)
             return
-        known = self._of.setdefault((pid, program), SampledProcess(pid, program))
+        known = self._of.get((pid, program))
+        if not known:
+            known = SampledProcess(pid, program, name_of(pid, Path(program)))
+            self._of[pid, program] = known
         known.looks += 1
         began = time.monotonic()
         if not known.wants(began, anonymous + shared):
             return
         memory = memory_of(pid, self._apart)
         if not known.unseen:
-            known.unseen = why_not_seen(pid, Path(program), memory.names, self._library)
+            known.unseen = why_not_seen(pid, Path(program), known.name, memory.names, self._library)
         if known.unseen is not None:
             known.add(MemorySample(time.monotonic_ns(), memory.mappings))
         ended = time.monotonic()
@@ -119,7 +124,7 @@ class TreeSampler:
         """A process of another user: the kernel tells its size alone."""
         name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
         reason = f"{name} runs as another user, so that its loader ignores LD_PRELOAD"
-        known = self._of.setdefault((pid, name), SampledProcess(pid, name, reason))
+        known = self._of.setdefault((pid, name), SampledProcess(pid, name, name, reason))
         known.add(MemorySample(time.monotonic_ns(), [Mapping(0, 0, MappingKind.ANONYMOUS, resident, 0)]))
 
 
@@ -131,6 +136,7 @@ def text_of(processes: Sequence[SampledProcess]) -> str:
         {
             "pid": one.pid,
             "program": one.program,
+            "name": one.name,
             "unseen": one.unseen or "",
             "looks": one.looks,
             "samples": [[sample.at_ns, sample.mappings] for sample in one.kept],
@@ -143,7 +149,9 @@ def text_of(processes: Sequence[SampledProcess]) -> str:
 def read(text: str) -> list[SampledProcess]:
     found = []
     for row in json.loads(text):
-        process = SampledProcess(row["pid"], row["program"], row["unseen"], row["looks"])
+        pid, program = row["pid"], row["program"]
+        name = row.get("name") or Path(program).name
+        process = SampledProcess(pid, program, name, row["unseen"], row["looks"])
         for at_ns, mappings in row["samples"]:
             rows = [
                 Mapping(start, end, MappingKind(kind), size, huge)

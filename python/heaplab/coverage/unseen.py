@@ -11,28 +11,28 @@ CLEARED = "its environment was cleared or replaced, so that LD_PRELOAD is missin
 NOT_LOADED = "its loader did not load {library}"
 
 
-def why_not_seen(pid: int, program: Path, names: Collection[str], library: str) -> str | None:
+def why_not_seen(pid: int, program: Path, called: str, names: Collection[str], library: str) -> str | None:
     """Why the process, which maps the files `names`, does not have the library; "" if it does.
 
     None: the process is still being loaded. The name of a library without a path proves nothing, as every
-    program has the C library.
+    program has the C library. `called` is the name of the program for people.
     """
     if "/" in library and library in names:
         return ""
-    if fault := fault_of_file(program):
+    if fault := fault_of_file(program, called):
         return fault
     if not any(interposition.C_LIBRARY.fullmatch(Path(name).name) for name in names):
         return None
     if not has_preload(Path(f"/proc/{pid}/environ").read_bytes(), library):
-        return f"{program.name}: {CLEARED}"
-    return f"{program.name}: {NOT_LOADED.format(library=library)}" if "/" in library else ""
+        return f"{called}: {CLEARED}"
+    return f"{called}: {NOT_LOADED.format(library=library)}" if "/" in library else ""
 
 
 @cache
-def fault_of_file(program: Path) -> str:
+def fault_of_file(program: Path, called: str) -> str:
     """Why nothing can be preloaded into a program, as far as its file tells, which may be gone by now."""
     try:
-        return interposition.fault_of_file(program, program.name) or interposition.other_c_library(program)
+        return interposition.fault_of_file(program, called) or interposition.other_c_library(program, called)
     except (UsageError, OSError):
         return ""
 

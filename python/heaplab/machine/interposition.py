@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from heaplab.errors import UsageError, naming
-from heaplab.machine import elf
+from heaplab.machine import elf, process_tree
 from heaplab.records import Arm, Sample, ServedBy
 
 C_LIBRARY_NAME = "libc.so.6"
@@ -52,19 +52,28 @@ def intended(library: Arm) -> str:
     return library.preload[0] if library.preload else "the C library"
 
 
-def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm) -> str:
-    """Why `library`, preloaded by `environment`, will not serve the program; "" if it will."""
+def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm, called: str = "") -> str:
+    """Why `library`, preloaded by `environment`, will not serve the program; "" if it will.
+
+    `called` is the name by which the program was started, if its path has another.
+    """
     binary = interpreter_of(program)
-    name = program.name if binary == program.resolve() else f"{binary.name} (which runs {program.name})"
+    name = name_of(program, binary, called)
     if fault := fault_of_file(binary, name):
         return fault
     loader = elf.interpreter(binary)
     if loader is None or not GLIBC_LOADER.fullmatch(Path(loader).name):
-        return fault_of_c_library(program, library)  # this loader cannot report bindings
+        return fault_of_c_library(program, library, called)  # this loader cannot report bindings
     bound = bound_malloc(Path(loader), binary, environment)
     if wrong := [path for path in bound if not serves(ServedBy(path=path), library)]:
         return f"malloc of {name} would be served by {wrong[0]}, not by {intended(library)}"
     return ""
+
+
+def name_of(program: Path, binary: Path, called: str = "") -> str:
+    """The name of a program for people, beside that of the interpreter that runs the program."""
+    name = called or program.name
+    return name if binary == program.resolve() else f"{binary.name} (which runs {name})"
 
 
 def fault_of_file(binary: Path, name: str) -> str:
@@ -85,13 +94,13 @@ def refuse_other_c_library(program: Path, library: Arm) -> None:
         raise UsageError(fault)
 
 
-def fault_of_c_library(program: Path, library: Arm) -> str:
+def fault_of_c_library(program: Path, library: Arm, called: str = "") -> str:
     """Why the C library of the program cannot load `library`, which needs glibc; "" if it can.
 
     The name of the program's loader tells which C library it belongs to.
     """
     binary = interpreter_of(program)
-    other = other_c_library(binary)
+    other = other_c_library(binary, name_of(program, binary, called))
     if not other:
         return ""
     bound = [path for path in library.preload if C_LIBRARY_NAME in elf.needed(Path(path))]
@@ -100,20 +109,21 @@ def fault_of_c_library(program: Path, library: Arm) -> str:
     return f"{other}, which {Path(bound[0]).name} needs"
 
 
-def other_c_library(binary: Path) -> str:
+def other_c_library(binary: Path, name: str) -> str:
     """That a program has another C library than glibc, in words; "" if it has glibc or is static."""
     loader = elf.interpreter(binary)
     if loader is None or GLIBC_LOADER.fullmatch(Path(loader).name):
         return ""
-    return f"{binary.name} has another C library than glibc (its loader is {Path(loader).name})"
+    return f"{name} has another C library than glibc (its loader is {Path(loader).name})"
 
 
 def fault_of_process(pid: int, environment: Mapping[str, str], library: Arm) -> str:
     """Why a running process is not served by `library`, preloaded by `environment`; "" if it is."""
     program = Path(f"/proc/{pid}/exe").resolve()
+    called = process_tree.name_of(pid, program)
     if library.preload and library.preload[0].encode() not in Path(f"/proc/{pid}/maps").read_bytes():
-        return f"{program.name}, which did most of the work, did not load {library.preload[0]}"
-    return fault_of_program(program, environment, library)
+        return f"{called}, which did most of the work, did not load {library.preload[0]}"
+    return fault_of_program(program, environment, library, called)
 
 
 def resolve_program(program: str, environment: Mapping[str, str]) -> Path:

@@ -14,8 +14,21 @@ from heaplab.machine.watch import descendants
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_CHILD_SUBREAPER = 36
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+KERNEL_NAME = 15  # characters of a name that the kernel keeps
 SHARES = (b"Pss_Anon:", b"Pss_Shmem:")
 CHILDREN_TICKS = slice(13, 15)  # cutime and cstime in /proc/PID/stat, counted from the field after the name
+
+
+def name_of(pid: int, executable: Path) -> str:
+    """The name by which a running program was started: where that was a link, the name of the link.
+
+    A program may write over its arguments, and over its name in the kernel: where these two differ, the name
+    of its file counts. Raises OSError.
+    """
+    known = Path(f"/proc/{pid}/comm").read_text(errors="replace").removesuffix("\n")
+    started = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0].decode(errors="replace")
+    names = (Path(words).name for words in (started, started.partition(" ")[0]))
+    return next((name for name in names if known and name[:KERNEL_NAME] == known), executable.name)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def at_peaks(summary: Summary) -> list[Coverage]:
     found = []
     for process in sampled(summary):
         if process.unseen and process.largest:
-            found.append(explained.coverage_of(process.program, process.largest, (), unseen=process.unseen))
+            found.append(explained.coverage_of(process.name, process.largest, (), unseen=process.unseen))
         elif (number := number_of(summary, process)) is not None and is_known(process):
             assert process.largest
             found.append(covered(summary, number, process, process.largest))
@@ -86,7 +86,7 @@ def number_of(summary: Summary, process: SampledProcess) -> int | None:
 def covered(summary: Summary, number: int, process: SampledProcess, sample: MemorySample) -> Coverage:
     allocator = Path(summary["processes"][number]["process"].get("allocator", "")).name
     found = explained.coverage_of(
-        process.program,
+        process.name,
         sample,
         ranges_of(summary, number, sample.at_ns),
         own=0 if interposition.C_LIBRARY.fullmatch(allocator) else OWN_TABLES,

@@ -104,11 +104,13 @@ def test_what_was_asked_for_is_what_runs(
 
 @pytest.fixture(scope="module")
 def for_musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that this machine runs, whose loader has the name of musl's."""
+    """A link to a program that this machine runs, whose loader has the name of musl's."""
     folder = tmp_path_factory.mktemp("musl")
     loader = folder / "ld-musl-x86_64.so.1"
     shutil.copy(elf.interpreter(Path("/bin/sh")), loader)
-    return compiled(folder / "program", PROGRAM, f"-Wl,--dynamic-linker={loader}")
+    link = folder / "called"
+    link.symlink_to(compiled(folder / "program", PROGRAM, f"-Wl,--dynamic-linker={loader}"))
+    return link
 
 
 @pytest.mark.parametrize("command", [name for name in BEFORE if name != "doctor"])
@@ -121,7 +123,7 @@ def test_another_c_library_is_told_before_the_first_run(
         repository(log.parent)
         words += ["-q"]
     said = refusal(call(*words, "--", for_musl))
-    assert "program has another C library than glibc (its loader is ld-musl-x86_64.so.1), which " in said
+    assert "called has another C library than glibc (its loader is ld-musl-x86_64.so.1), which " in said
     assert not log.exists()
     assert not (log.parent / "out").exists()
 

@@ -83,13 +83,13 @@ def test_a_block_in_a_huge_page_explains_the_whole_page_once() -> None:
 
 def test_a_librarys_own_tables_count_as_malloc_up_to_a_bound() -> None:
     sample = MemorySample(0, [anonymous()])
-    assert coverage_of("/bin/x", sample, [], own=3 * MIB).mapped == 5 * MIB
-    assert coverage_of("/bin/x", sample, [], own=9 * MIB).by_malloc == 8 * MIB
-    assert not coverage_of("/bin/x", sample, [], own=9 * MIB).matters
+    assert coverage_of("x", sample, [], own=3 * MIB).mapped == 5 * MIB
+    assert coverage_of("x", sample, [], own=9 * MIB).by_malloc == 8 * MIB
+    assert not coverage_of("x", sample, [], own=9 * MIB).matters
 
 
 def test_many_samples_are_thinned_and_the_largest_stays() -> None:
-    process = SampledProcess(1, "/bin/x", "")
+    process = SampledProcess(1, "/bin/x", "y", "")
     for at in range(200):
         size = 9 * MIB if at == 77 else at * KIB
         process.add(MemorySample(at, [Mapping(0, size, MappingKind.HEAP, size, 0)]))
@@ -98,6 +98,7 @@ def test_many_samples_are_thinned_and_the_largest_stays() -> None:
     assert process.largest
     assert process.largest.at_ns == 77
     [again] = read(text_of([process]))
+    assert again.name == "y"
     assert again.kept == process.kept
     assert again.largest == process.largest
     nearest = again.nearest(78)

@@ -82,6 +82,16 @@ def test_a_static_process_is_named(tmp_path: Path, static: Path) -> None:
     assert found.memory > 30 * MIB
 
 
+def test_a_process_has_the_name_of_the_link_by_which_it_was_started(
+    tmp_path: Path, outside: Path, static: Path
+) -> None:
+    (tmp_path / "called").symlink_to(outside)
+    assert [one.program for one in recorded(tmp_path, "./called", "beside")] == ["called"]
+    (tmp_path / "resting").symlink_to(static)
+    found = recorded(tmp_path, "sh", "-c", "./resting blocks; true")[0]
+    assert found.unseen.startswith("resting is linked statically")
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="another user's program needs root to be made")
 def test_a_process_of_another_user_is_named(tmp_path: Path, outside: Path) -> None:
     changed = tmp_path / "changed"
