@@ -30,6 +30,9 @@ class Kind(StrEnum):
     NOTHING = "nothing to gain"
 
 
+BESIDE_BLOCKS = (Kind.RETAINED, Kind.PINNED, Kind.REGROWN, Kind.NOTHING)  # about memory that no block uses
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The recording and the replays that an answer rests on."""
@@ -39,12 +42,18 @@ class Evidence:
     what_if: WhatIf | None = None
     other_ways: Sequence[OtherWay] = ()
     hurried: bool = False  # allocators that purge by time had none in replays
+    base_purges: bool = False  # by time: Treatment.purges_by_time of the baseline
     complete: bool = True  # nothing that was to be measured is missing
     coverage: Coverage | None = None  # at the moment of the advice; None: the memory was not sampled
 
     @property
     def base(self) -> Replays:
         return self.replays[0]
+
+    @property
+    def base_hurried(self) -> bool:
+        """Whether the baseline had no time to purge, so that it may hold less in the program."""
+        return self.hurried and self.base_purges
 
     @property
     def moment(self) -> Moment:
@@ -104,11 +113,14 @@ class HolderAnswer:
 def answers_of(evidence: Evidence) -> list[HolderAnswer]:
     """All that holds memory, the most bytes first; that nothing is to gain, if there is none.
 
-    Where malloc explains less than half of the memory, nothing about malloc's part is sure.
+    Where malloc explains less than half of the memory, nothing about malloc's part is sure; where the
+    baseline had no time to purge, nothing about the memory that no block uses.
     """
     found = growing_answers(evidence.profile)
     if evidence.replays:
         found += [*live_data(evidence, found), *beside_blocks(evidence)]
+    if evidence.base_hurried:
+        found = [replace(one, sure=one.sure and one.kind not in BESIDE_BLOCKS) for one in found]
     covered = evidence.coverage
     if covered and covered.is_most_beyond:
         found = [replace(one, sure=False) for one in found]

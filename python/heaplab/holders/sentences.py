@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heaplab.holders.answer import Evidence, HolderAnswer, Kind
+from heaplab.holders.answer import BESIDE_BLOCKS, Evidence, HolderAnswer, Kind
 from heaplab.holders.growth import FREED_LAST, SiteGrowth
 from heaplab.report.words import beyond_malloc, units
 from heaplab.traces.profile import Profile
@@ -39,7 +39,10 @@ def when(evidence: Evidence) -> str:
 
 def sentence(evidence: Evidence, verdict: HolderAnswer) -> str:
     """The verdict, with its figures and its certainty."""
-    return f"{_SENTENCES[verdict.kind](evidence, verdict)} ({certainty(verdict)})"
+    said = f"{_SENTENCES[verdict.kind](evidence, verdict)} ({certainty(verdict)})"
+    if evidence.replays and evidence.base_hurried and verdict.kind in BESIDE_BLOCKS:
+        said += f"; replayed as fast as possible, which leaves {evidence.base.name} no time to purge"
+    return said
 
 
 def _held(evidence: Evidence) -> str:

@@ -162,6 +162,27 @@ def test_what_nobody_measured_is_not_sure(recorded: Recorded) -> None:
     assert sentence(unknown, verdict_of(unknown)).startswith("nothing grows; what else holds memory")
 
 
+@pytest.mark.parametrize("program", ["retained", "pinned", "regrowth", "nothing"])
+def test_a_baseline_without_time_to_purge_is_not_sure_to_hold_what_no_block_uses(
+    recorded: Recorded, program: str
+) -> None:
+    evidence = recorded.evidence(program)
+    assert not evidence.base_hurried
+    why = f"replayed as fast as possible, which leaves {evidence.base.name} no time to purge"
+    assert why not in sentence(evidence, verdict_of(evidence))
+    hurried = replace(evidence, hurried=True, base_purges=True)
+    verdict = verdict_of(hurried)
+    assert (verdict.kind, verdict.sure) == (verdict_of(evidence).kind, False)
+    assert sentence(hurried, verdict).endswith(f"(likely); {why}")
+
+
+def test_live_data_is_sure_at_any_pace(recorded: Recorded) -> None:
+    evidence = recorded.evidence("steady")
+    hurried = replace(evidence, hurried=True, base_purges=True)
+    assert [one.sure for one in answers_of(hurried)] == [one.sure for one in answers_of(evidence)]
+    assert "no time to purge" not in sentence(hurried, verdict_of(hurried))
+
+
 def test_few_blocks_that_pin_pages_are_named_under_each_allocator(recorded: Recorded) -> None:
     for name, evidence, verdict in each_base(recorded.evidence("pinned")):
         assert verdict.kind == Kind.PINNED, (name, sentence(evidence, verdict))

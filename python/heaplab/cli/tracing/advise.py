@@ -51,8 +51,9 @@ PATIENCE = 60.0  # s that all replays at the recorded pace may take
 @click.option(
     "--pace",
     type=click.Choice(["asap", "recorded"]),
-    help="Replay as fast as possible, or no call earlier than in the recording.  [default: recorded under "
-    "allocators other than the C library, which may purge by time, if that takes at most a minute]",
+    help="Replay as fast as possible, or, under allocators that may purge by time, no call earlier than in "
+    "the recording; the C library, and pairs with and without a change, always go as fast as possible.  "
+    "[default: recorded if that takes at most a minute]",
 )
 @click.option(
     "--budget",
@@ -121,7 +122,8 @@ def advise(
     tell_growth(profile)
     plan = treatments(treated)
     paced = pace == "recorded" or (pace is None and affordable(profile, plan))
-    unmeasured = Evidence(profile, [], hurried=not paced, complete=False)
+    purges = plan[0].purges_by_time
+    unmeasured = Evidence(profile, [], hurried=not paced, base_purges=purges, complete=False)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
         replayed = Recording(trace, number, Path(folder), paced, display.tell)
         evidence, interrupted = known(
