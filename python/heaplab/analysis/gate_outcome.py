@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from heaplab.analysis.gate_cells import GateCell
-from heaplab.records import Run
+from heaplab.records import Coverage, Run
 from heaplab.stats import GateVerdict
 
 
@@ -22,6 +22,7 @@ class Gate:
 
     cells: Sequence[GateCell]
     lost: Sequence[Run] = ()
+    coverage: Sequence[Coverage] = ()  # of the program that OLD and NEW serve, as a pilot run showed
 
     @property
     def outcome(self) -> GateOutcome:

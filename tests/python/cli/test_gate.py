@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import synthetic
 from laboratory import WARM, Call, Laboratory, failure, refusal, success
+from rich.console import Console
 
 from heaplab.analysis import Gate, GateCell, GateLimits, GateOutcome, gate_cells, seconds_for_limits
 from heaplab.campaign import store
 from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.errors import HeaplabError
-from heaplab.records import CONTROL_SUFFIX, End, Run, Status
-from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline
+from heaplab.records import CONTROL_SUFFIX, Coverage, End, Pilot, Run, Status
+from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline, plain_gate, print_gate
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
@@ -175,6 +176,47 @@ def test_no_comparison_and_a_lost_run_are_no_pass(tmp_path: Path) -> None:
     assert Gate(simulated(tmp_path, {"new": (2, 2)}), [lost]).outcome is GateOutcome.WORSE
 
 
+LITTLE = Coverage(program="x", memory=100 << 20, by_malloc=10 << 20, mapped=90 << 20)
+
+
+def test_where_malloc_explains_little_no_outcome_is_sure(tmp_path: Path) -> None:
+    fine = Gate(simulated(tmp_path, {"new": (0.5, 0.5)}))
+    little = replace(fine, coverage=[LITTLE])
+    assert little.outcome is fine.outcome
+    unsure = "Not sure: malloc explains only 10.0 MiB of 100 MiB."
+    assert headline(little) == f"{headline(fine)} {unsure}"
+    table = as_markdown(little, "")
+    assert unsure in table.splitlines()[0]
+    assert "90.0 MiB mapped by the program outside malloc" in table
+    console = Console(width=100, color_system=None)
+    with console.capture() as capture:
+        print_gate(little, console)
+    assert "90.0 MiB no malloc library can change" in " ".join(capture.get().split())
+    told = plain_gate(little)
+    assert told["says"].endswith(unsure)
+    assert [one["by_malloc"] for one in told["covers"]] == [10 << 20]
+    assert plain_gate(fine)["covers"] == []
+
+
+def test_a_gate_tells_what_the_pilot_saw(tmp_path: Path) -> None:
+    results = synthetic.analysis_of(synthetic.campaign(["old", "new"]), tmp_path).results
+    pilot = Pilot(wall_time=1.0, executions=1, coverage=[LITTLE])
+    seen = replace(results, campaign=results.campaign.model_copy(update={"pilot": pilot}))
+    assert run_gate.judged([results], LIMITS).coverage == ()
+    assert run_gate.judged([results, seen], LIMITS).coverage == [LITTLE]
+
+
+def test_without_a_comparison_bencher_gets_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gate.json"
+    run_gate.write_bencher(Gate(simulated(tmp_path, {"new": (1.3, 1.0)})), path)
+    assert json.loads(path.read_text())
+    run_gate.write_bencher(Gate([]), path)
+    assert not path.exists()
+    assert f"{path}: not written, because nothing was compared" in capsys.readouterr().err
+
+
 # ---------------------------------------------------------------- end to end
 
 
@@ -286,7 +328,7 @@ def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path)
     begun[0] = begun[0].model_copy(update={"budget": 15.0})
     path = synthetic.write([*begun, End(reason="budget")], tmp_path / "results.jsonl")
     with pytest.raises(HeaplabError, match="the budget of 15s was spent before anything was measured"):
-        run_gate.judged([store.load(path)], GateLimits(0.05, 0.03, 0.05))
+        run_gate.judged([store.load(path)], LIMITS)
 
 
 def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -> None:

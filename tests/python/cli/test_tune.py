@@ -22,8 +22,8 @@ from heaplab.catalog.server_spec import Server
 from heaplab.cli.benchmarks import program_experiment
 from heaplab.cli.options import program_command
 from heaplab.cli.tune.tuning_arms import Trial, combinations, joined_lists, options_of
-from heaplab.records import Run, Status
-from heaplab.report.terminal.tuned import best_of, print_tuned
+from heaplab.records import Coverage, Pilot, Run, Status
+from heaplab.report.terminal.tuned import Tuned, best_of, plain_tuned, print_tuned
 from heaplab.stats import Interval
 
 # ---------------------------------------------------------------- what is tried
@@ -178,6 +178,19 @@ def test_what_is_printed_can_be_pasted_and_says_what_it_is_best_in(tmp_path: Pat
 def test_nothing_is_called_best_where_nothing_is_told_apart(tmp_path: Path) -> None:
     analysis = screened(tmp_path, {"one": (1.0, 1.0), "other": (1.0, 1.0)})
     assert not {"fastest", "leanest", "best trade-off"} & set(best_of(analysis))
+
+
+def test_where_malloc_explains_little_no_setting_is_sure(tmp_path: Path) -> None:
+    analysis = screened(tmp_path, {"quick": (0.5, 1.9)})
+    assert plain_tuned(Tuned("plain"), analysis)["not_sure"] == ""
+    little = Coverage(program="x", memory=100 << 20, by_malloc=10 << 20, mapped=90 << 20)
+    pilot = Pilot(wall_time=1.0, executions=1, coverage=[little])
+    analysis.campaign = analysis.campaign.model_copy(update={"pilot": pilot})
+    unsure = "Not sure: malloc explains only 10.0 MiB of 100 MiB."
+    assert plain_tuned(Tuned("plain"), analysis)["not_sure"] == unsure
+    text = io.StringIO()
+    print_tuned(analysis, Console(file=text, width=200))
+    assert text.getvalue().splitlines()[1] == unsure
 
 
 # ---------------------------------------------------------------- end to end

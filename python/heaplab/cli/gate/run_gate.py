@@ -192,7 +192,8 @@ def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.
     cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
     lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
     if cells or lost:
-        return analysis.Gate(cells, lost)
+        pilots = [one.campaign.pilot for one in results if one.campaign.pilot]
+        return analysis.Gate(cells, lost, pilots[0].coverage if pilots else ())
     short = [one.campaign.budget for one in results if one.end and one.end.reason == "budget"]
     if short and short[0]:
         raise HeaplabError(
@@ -200,6 +201,16 @@ def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.
             "give --budget more time"
         )
     raise HeaplabError("gate: there is nothing to judge")
+
+
+def write_bencher(gate: analysis.Gate, path: Path) -> None:
+    """Write the file for bencher.dev. Without a figure there is none, also of an earlier gate."""
+    if found := gate_output.as_bencher(gate):
+        path.write_text(json.dumps(found, indent=2))
+        return
+    if path.is_file():
+        path.unlink()
+    note(f"{path}: not written, because nothing was compared")
 
 
 def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
@@ -217,7 +228,7 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOption
     if options.junit:
         gate_output.write_junit(gate, options.junit)
     if options.bencher:
-        options.bencher.write_text(json.dumps(gate_output.as_bencher(gate), indent=2))
+        write_bencher(gate, options.bencher)
     if options.as_json:
         click.echo(json.dumps(gate_output.plain_gate(gate)))
     else:

@@ -16,7 +16,7 @@ from rich.markup import escape
 from heaplab.analysis import INSTRUCTIONS, MEMORY, Gate, GateCell, GateOutcome
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
-from heaplab.report.words import markdown, units
+from heaplab.report.words import beyond_malloc, markdown, units
 from heaplab.stats import LEVEL, GateVerdict
 
 ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
@@ -31,6 +31,11 @@ HEADS = ("cell", "metric", "new to old", LEVEL, "old to old", "may be", "verdict
 
 
 def headline(gate: Gate) -> str:
+    """The outcome of the gate, and why it is not sure if malloc explains too little of the memory."""
+    return " ".join(filter(None, (outcome_line(gate), beyond_malloc.not_sure(gate.coverage))))
+
+
+def outcome_line(gate: Gate) -> str:
     """The outcome of the gate, and how many comparisons lead to it."""
     cells, asked = gate.cells, units.counted(len(gate.cells), "comparison")
     if gate.outcome is GateOutcome.FAILED:
@@ -68,6 +73,8 @@ def print_gate(gate: Gate, console: Console) -> None:
         return
     columns = zip(HEADS, zip(*map(fields, ordered_cells(gate.cells)), strict=True), strict=True)
     put_table(console, [Column(head, [escape(text) for text in texts]) for head, texts in columns])
+    for line in beyond_malloc.sentences(gate.coverage):
+        put(console, escape(f"{line}."))
 
 
 def as_markdown(gate: Gate, command: str) -> str:
@@ -77,6 +84,7 @@ def as_markdown(gate: Gate, command: str) -> str:
         f"Ratios with {LEVEL} intervals, paired by block, of counts under callgrind with the range of all "
         "runs. Where OLD differs from itself by more than the limit, this machine could not tell."
     )
+    note = " ".join([note, *(f"{line}." for line in beyond_malloc.sentences(gate.coverage))])
     return "\n".join([f"**heaplab gate: {headline(gate)}**", "", table, note, "", f"`{command}`", ""])
 
 
@@ -144,6 +152,7 @@ def plain_gate(gate: Gate) -> dict[str, Any]:
         "failed": gate.outcome in (GateOutcome.WORSE, GateOutcome.FAILED),
         "outcome": str(gate.outcome),
         "says": headline(gate),
+        "covers": [one.model_dump() for one in gate.coverage],
         "cells": [plain_cell(one) for one in ordered_cells(gate.cells)],
     }
 

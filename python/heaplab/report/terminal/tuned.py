@@ -13,7 +13,7 @@ from heaplab.analysis import Analysis
 from heaplab.catalog.server_spec import after
 from heaplab.console import put, put_command
 from heaplab.records import Arm
-from heaplab.report.words import wording
+from heaplab.report.words import beyond_malloc, wording
 from heaplab.report.words.advice import answer
 from heaplab.report.words.next_steps import start_command
 from heaplab.stats import Verdict
@@ -45,6 +45,8 @@ def print_tuned(analysis: Analysis, console: Console) -> None:
     """The settings that the confirmation shows to be better in something, ready to paste."""
     names = confirmed(analysis)
     console.print()
+    if unsure := not_sure(analysis):
+        put(console, f"[bold]{escape(unsure)}[/]")
     if not names:
         none = "the confirmation shows no setting to be better"
         put(console, f"[bold]Stay with {escape(analysis.baseline)} as it is: {none}.[/]")
@@ -64,11 +66,18 @@ def plain_tuned(tuned: Tuned, analysis: Analysis | None) -> dict[str, Any]:
         "allocator": tuned.allocator,
         "tried": tuned.tried,
         "void": tuned.void,
+        "not_sure": not_sure(analysis) if analysis else "",
         "best": best_of(analysis) if analysis else {},
         "confirmed": {name: analysis.results.libraries[name].model_dump(include=SETTINGS) for name in names}
         if analysis
         else {},
     }
+
+
+def not_sure(analysis: Analysis) -> str:
+    """Why no setting can be sure to matter, in a sentence; "" if malloc explains enough of the memory."""
+    pilot = analysis.campaign.pilot
+    return beyond_malloc.not_sure(pilot.coverage) if pilot else ""
 
 
 def confirmed(analysis: Analysis) -> list[str]:
