@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import heaplab
 from heaplab.campaign import standard_input, store
-from heaplab.campaign.store import FolderLock, Store
+from heaplab.campaign.store import ResultsLock, Store
 from heaplab.catalog import spec
 from heaplab.errors import UsageError
 from heaplab.machine import host
@@ -107,16 +107,16 @@ def begin(
     request: Request,
     tried: Callable[[Campaign], Campaign] = lambda campaign: campaign,
     facts: Mapping[str, Any] = MappingProxyType({}),
-    lock: FolderLock | None = None,
+    lock: ResultsLock | None = None,
 ) -> OpenedCampaign:
     """Continue the same campaign if it lies unfinished in the file `path`, or begin the campaign there.
 
     `tried` adds the findings of pilot runs to a new campaign, or raises. Results of another campaign or a
     finished one are kept under another name. `facts` stand beside those of the machine. `lock` is that of the
-    folder if the caller has taken it.
+    file if the caller has taken it.
     """
     campaign = campaign_of(request)
-    lock = lock or (FolderLock(path.parent) if path.parent.is_dir() else None)
+    lock = lock or (ResultsLock(path) if path.parent.is_dir() else None)
     try:
         return begin_locked(path, request, campaign, tried, facts, lock)
     except BaseException:
@@ -131,7 +131,7 @@ def begin_locked(
     campaign: Campaign,
     tried: Callable[[Campaign], Campaign],
     facts: Mapping[str, Any],
-    lock: FolderLock | None,
+    lock: ResultsLock | None,
 ) -> OpenedCampaign:
     earlier = None
     if path.exists():
@@ -145,7 +145,7 @@ def begin_locked(
     began = time.monotonic()
     campaign = tried(campaign)
     spent = time.monotonic() - began
-    lock = lock or FolderLock(path.parent)
+    lock = lock or ResultsLock(path)
     if earlier is None and path.exists():
         raise UsageError(f"{path}: another heaplab wrote it meanwhile")
     moved = aside(path, earlier) if earlier else None
@@ -163,7 +163,7 @@ def resume(results: store.Results, libraries: dict[str, Arm], budget: float | No
 
     A budget that was spent completely starts anew. Raises UsageError if the machine or a library has changed.
     """
-    lock = FolderLock(results.path.parent)
+    lock = ResultsLock(results.path)
     try:
         return resume_locked(store.load(results.path), libraries, budget, lock)
     except BaseException:
@@ -172,7 +172,7 @@ def resume(results: store.Results, libraries: dict[str, Arm], budget: float | No
 
 
 def resume_locked(
-    results: store.Results, libraries: dict[str, Arm], budget: float | None, lock: FolderLock
+    results: store.Results, libraries: dict[str, Arm], budget: float | None, lock: ResultsLock
 ) -> OpenedCampaign:
     standard_input.refuse_changed(results.campaign.input)
     if not same_machine(results.host):
@@ -187,7 +187,7 @@ def resume_locked(
 
 
 def go_on(
-    results: store.Results, campaign: Campaign, libraries: dict[str, Arm], lock: FolderLock | None = None
+    results: store.Results, campaign: Campaign, libraries: dict[str, Arm], lock: ResultsLock | None = None
 ) -> OpenedCampaign:
     opened = Store(results.path, lock)
     return OpenedCampaign(

@@ -182,21 +182,31 @@ def remarks(results: Results) -> Iterator[str]:
         yield f"{results.path}: {results.repeated} {noun} left out, measured a second time; the first counts"
 
 
-class FolderLock:
-    """The right to write results into a folder. The kernel takes it back where a process dies."""
+class ResultsLock:
+    """The right to write a results file. The kernel takes it back where a process dies.
 
-    def __init__(self, folder: Path) -> None:
-        """Make the folder and lock it. Raises UsageError if another process has the lock."""
+    A file of the usual name has its folder for itself, which is what is locked. Nodes write the results of
+    shards into one folder: each file has a lock beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Make the folder and lock it, or the file. Raises UsageError if another process has the lock."""
+        alone = path.name == FILE_NAME
+        locked = path.parent if alone else path.with_suffix(".lock")
+        flags = os.O_RDONLY | os.O_DIRECTORY if alone else os.O_WRONLY | os.O_CREAT
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(locked, flags | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+            raise UsageError(f"{path.parent}: cannot be written: {error.strerror}") from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._descriptor)
-            raise UsageError(f"{folder}: another heaplab is measuring into this folder") from None
+            what = f"{path.parent}: another heaplab is measuring into this folder"
+            raise UsageError(
+                what if alone else f"{path}: another heaplab is measuring this shard here"
+            ) from None
         except OSError:  # a file system without locks
             pass
 
@@ -207,11 +217,11 @@ class FolderLock:
 
 
 class Store:
-    """Appends records to one file, in a folder that is locked. Use as a context manager."""
+    """Appends records to one file, which is locked. Use as a context manager."""
 
-    def __init__(self, path: Path, lock: FolderLock | None = None) -> None:
+    def __init__(self, path: Path, lock: ResultsLock | None = None) -> None:
         self.path = path
-        self._lock = lock or FolderLock(path.parent)
+        self._lock = lock or ResultsLock(path)
         try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:

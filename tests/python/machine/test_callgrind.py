@@ -264,7 +264,7 @@ def test_one_idle_step_more_in_malloc_fails_a_gate_in_every_output(
     printed = success(gate("10", "11"), 3)
     assert "instructions under callgrind" in printed
     assert "| instructions under callgrind |" in (tmp_path / "g.md").read_text()
-    case, runs = ElementTree.parse(tmp_path / "g.xml").getroot().iter("testcase")
+    case, _of_runs = ElementTree.parse(tmp_path / "g.xml").getroot().iter("testcase")
     assert case.get("name") == "program: instructions under callgrind"
     assert case.find("failure") is not None
     measures = json.loads((tmp_path / "g.json").read_text())["program"]

@@ -67,7 +67,7 @@ class PlannedExperiment:
         `why` says why the scale of a new campaign is not larger.
         """
         request = replace(self.request, budget=budget, why_scale=why)
-        lock = store.FolderLock(self.folder)
+        lock = store.ResultsLock(self.folder / store.FILE_NAME)
         try:
             found = self.earlier()  # read again: another process may have measured since
             if found is None:

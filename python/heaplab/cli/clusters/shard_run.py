@@ -1,12 +1,9 @@
 """What `heaplab run-shard` does: the campaign of one shard, on this node, into a results file of its own."""
 
-import fcntl
 import os
 import platform
 import re
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,11 +44,8 @@ def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> 
     refuse_other_results(path, request)
     facts = facts_of(plan, shard)
     options = HowOptions(budget=request.budget, precision=request.precision, seed=request.seed, quiet=quiet)
-    with held(path):
-        opened, needed = opened_at(path, request, options, facts=facts)
-        stopped = run_campaign(
-            opened, needed, options, f"go on with: heaplab run-shard {folder} --shard {text}"
-        )
+    opened, needed = opened_at(path, request, options, facts=facts)
+    stopped = run_campaign(opened, needed, options, f"go on with: heaplab run-shard {folder} --shard {text}")
     if stopped:
         return 1
     with store.Store(path) as finished:
@@ -181,14 +175,3 @@ def refuse_other_results(path: Path, request: Request) -> None:
         )
     if not campaigns.same_machine(begun.host):
         raise UsageError(f"{path}: was begun on another machine or kernel; move it away to begin anew")
-
-
-@contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Hold the lock of a shard. Raises UsageError if another process carries it out on this node."""
-    with path.with_suffix(".lock").open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"{path}: another process is measuring this shard here") from None
-        yield

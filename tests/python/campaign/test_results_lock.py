@@ -12,12 +12,14 @@ from subprocesses import until
 
 from heaplab.campaign import begin_or_resume
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.campaign.store import FILE_NAME, FolderLock
+from heaplab.campaign.store import FILE_NAME, ResultsLock
 from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
 from heaplab.errors import UsageError
 
-HOLDS = "import sys, time; from heaplab.campaign.store import FolderLock; from pathlib import Path\n"
-HOLDS += "lock = FolderLock(Path(sys.argv[1])); print(flush=True); time.sleep(600)"
+HOLDS = (
+    "import sys, time; from heaplab.campaign.store import FILE_NAME, ResultsLock; from pathlib import Path\n"
+)
+HOLDS += "lock = ResultsLock(Path(sys.argv[1]) / FILE_NAME); print(flush=True); time.sleep(600)"
 
 
 @contextlib.contextmanager
@@ -33,10 +35,10 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def test_a_lock_is_given_back_by_its_holder_and_by_its_death(tmp_path: Path) -> None:
-    FolderLock(tmp_path).release()
+    ResultsLock(tmp_path / FILE_NAME).release()
     with locked(tmp_path), pytest.raises(UsageError, match="another heaplab is measuring into this folder"):
-        FolderLock(tmp_path)
-    until(lambda: FolderLock(tmp_path).release() is None, "the lock")
+        ResultsLock(tmp_path / FILE_NAME)
+    until(lambda: ResultsLock(tmp_path / FILE_NAME).release() is None, "the lock")
 
 
 @pytest.mark.parametrize("how", ["run again", "resume"])
@@ -62,7 +64,7 @@ def test_experiments_of_publications_are_read_under_the_lock(
 ) -> None:
     def read(_path: Path, _request: object) -> None:
         with pytest.raises(UsageError, match="another heaplab is measuring into this folder"):
-            FolderLock(half_done.out)
+            ResultsLock(half_done.out / FILE_NAME)
         raise UsageError("read")
 
     monkeypatch.setattr(begin_or_resume, "earlier", read)
@@ -70,4 +72,13 @@ def test_experiments_of_publications_are_read_under_the_lock(
     planned = PlannedExperiment(request, half_done.out, "quick")
     with pytest.raises(UsageError, match="read"):
         planned.opened(None, "")
-    FolderLock(half_done.out).release()
+    ResultsLock(half_done.out / FILE_NAME).release()
+
+
+def test_shards_of_one_folder_have_a_lock_each(tmp_path: Path) -> None:
+    one = ResultsLock(tmp_path / "0001-ab.n1.jsonl")
+    other = ResultsLock(tmp_path / "0002-cd.n2.jsonl")
+    with pytest.raises(UsageError, match=r"0001-ab\.n1\.jsonl: another heaplab is measuring this shard here"):
+        ResultsLock(tmp_path / "0001-ab.n1.jsonl")
+    one.release()
+    other.release()
