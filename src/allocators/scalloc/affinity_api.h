@@ -14,9 +14,10 @@
 #include <cstddef>
 
 #include "base/compiler.h"
+#include "base/narrow.h"
 
 extern "C" HEAPLAB_EXPORT int sched_setaffinity(pid_t thread, std::size_t bytes,
                                                 const cpu_set_t* processors) noexcept {
   heaplab::shim::bound_heap::expect_other_processors();
-  return static_cast<int>(syscall(SYS_sched_setaffinity, thread, bytes, processors));
+  return heaplab::narrow<int>(syscall(SYS_sched_setaffinity, thread, bytes, processors));
 }

@@ -123,9 +123,9 @@ void span_life<Traits>::give(span_type& span, lab_type* owner, std::uintptr_t fl
 template <class Traits>
 void span_life<Traits>::drain_if_sparse(span_type& span) {
   if constexpr (!caches_blocks) return;
-  const auto remote = static_cast<std::int32_t>(span.load_word(std::memory_order_relaxed).remote_count());
+  const auto remote = narrow<std::int32_t>(span.load_word(std::memory_order_relaxed).remote_count());
   const auto blocks =
-      static_cast<std::int32_t>(classes::table[span.class_index.load(std::memory_order_relaxed)].blocks);
+      narrow<std::int32_t>(classes::table[span.class_index.load(std::memory_order_relaxed)].blocks);
   if (2 * (span.used() - remote) < blocks) spans_.set_place(span, nullptr);
 }
 
