@@ -92,7 +92,7 @@ def test_a_static_program_is_refused_before_it_runs(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ("-o . -- ls", "is a directory"),
-        ("-o nowhere/below/x -- ./no-such-program", "no such program"),
+        ("-o nowhere/below/x -- ./no-such-program", "there is no folder nowhere/below"),
         ("--for 0 -- ls", "is outside 0.001s"),
         ("--under nothing -- ls", "nothing"),
     ],

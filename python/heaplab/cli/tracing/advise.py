@@ -51,9 +51,8 @@ PATIENCE = 60.0  # s that all replays at the recorded pace may take
 @click.option(
     "--pace",
     type=click.Choice(["asap", "recorded"]),
-    help="Replay as fast as possible, or, under allocators that may purge by time, no call earlier than in "
-    "the recording; the C library, and pairs with and without a change, always go as fast as possible.  "
-    "[default: recorded if that takes at most a minute]",
+    help="Replay as fast as possible, or no call earlier than in the recording.  [default: recorded under "
+    "allocators that may purge by time, if that takes at most a minute; all else as fast as possible]",
 )
 @click.option(
     "--budget",
