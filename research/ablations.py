@@ -29,12 +29,14 @@ from heaplab.machine import host
 from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import environment_for, execute
 from heaplab.machine.watch import Limits
-from heaplab.records import Arm
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, HUES
-from heaplab.report.words import strategies, units
-from heaplab.report.words.markdown import table
+from heaplab.report.words import strategies
+from heaplab.results.own_program import OwnProgram
+from heaplab.results.records import Arm
 from heaplab.stats import Interval, compare
+from heaplab.text import units
+from heaplab.text.markdown import table
 from page_parts import machine
 
 ROOT = Path(__file__).parents[1]
@@ -108,7 +110,7 @@ def measured(one: Ablation, by_arm: ByArm) -> Measured:
 
 
 def command(one: Ablation, which: str) -> tuple[list[str], Mapping[str, str]]:
-    program = str(native.program(native.OwnProgram(one.workload)))
+    program = str(native.program(OwnProgram(one.workload)))
     words = [program, *one.options.split(), "--no-counters"]
     if which.startswith("--"):
         return [*words, *which.split()], os.environ

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heaplab.campaign import store
 from heaplab.catalog import native
+from heaplab.results import store
 
 # What every workload reports, and verdicts and their reasons rest on.
 COMMON = {"wall_time", "cpu_time", "peak_memory", "page_tables"}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError
-from heaplab.records import Arm
+from heaplab.results import spec
+from heaplab.results.records import Arm
 from heaplab.traces import recording, tool
 
 GROUPS = ("programs", "servers", "classic")  # of the catalog's experiments, where a program is looked up

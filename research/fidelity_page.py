@@ -5,9 +5,9 @@ from statistics import median
 
 from fidelity_figures import FAULTS, Program
 from heaplab.analysis import MEMORY, Analysis
-from heaplab.records import Status
-from heaplab.report.words import markdown, units
+from heaplab.results.records import Status
 from heaplab.stats import Interval
+from heaplab.text import markdown, units
 from page_parts import machine, ratio_text
 
 

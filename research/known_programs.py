@@ -21,8 +21,8 @@ from heaplab.cli.tracing import advise
 from heaplab.cli.tracing.trace import summary_and_process
 from heaplab.holders.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.holders.replaying import Recording
-from heaplab.records import Arm
-from heaplab.report.words import markdown
+from heaplab.results.records import Arm
+from heaplab.text import markdown
 from heaplab.traces.profile import of_process
 
 SOURCE = Path(__file__).parents[1] / "tests/python/holders/holders.c"

@@ -26,8 +26,9 @@ from heaplab.machine import host
 from heaplab.machine.execute import environment_for
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import BASELINE, CHROME, HUES
-from heaplab.report.words.markdown import table
+from heaplab.results.own_program import OwnProgram
 from heaplab.stats import Interval, compare
+from heaplab.text.markdown import table
 from page_parts import machine
 
 COLD = "cold-pages"
@@ -178,7 +179,7 @@ def cpu_time(words: Sequence[str], environment: dict[str, str]) -> float:
 
 def command(workload: Workload, way: str) -> list[str]:
     words = [
-        str(native.program(native.OwnProgram(workload.name))),
+        str(native.program(OwnProgram(workload.name))),
         *workload.options.split(),
         "--no-counters",
     ]

@@ -31,13 +31,14 @@ from heaplab.analysis.metrics import value_of
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.catalog import contents, spec
+from heaplab.catalog import contents
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import recorded_trace, selection
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
-from heaplab.records import Arm, Status
-from heaplab.report.words import markdown
+from heaplab.results import spec
+from heaplab.results.records import Arm, Status
+from heaplab.text import markdown
 from heaplab.traces import recording, tool
 from page_parts import machine, ratio_text
 

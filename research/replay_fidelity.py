@@ -21,16 +21,17 @@ import fidelity_page
 from catalog_programs import SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
 from fidelity_figures import Program
 from heaplab.analysis import Analysis
-from heaplab.campaign import begin_or_resume as campaigns, plan, store
+from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
-from heaplab.catalog import contents, spec
+from heaplab.catalog import contents
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import recorded_trace, selection
 from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Arm, Status
+from heaplab.results import spec, store
+from heaplab.results.records import Arm, Status
 from heaplab.traces import recording
 
 ALLOCATORS = "glibc,scalloc,llheap,jemalloc,mimalloc,tcmalloc"

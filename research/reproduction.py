@@ -18,12 +18,12 @@ from pydantic import TypeAdapter, ValidationError
 
 import coherence_curves
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import UsageError, fault_of, naming
 from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
 from heaplab.report.page.reproduced import Reproduced
+from heaplab.results import store
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reproduction.md"

@@ -26,8 +26,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.campaign import store
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.results import store
 
 GROUP = Path(__file__).resolve().parent.parent / "catalog/experiments/sentinel"
 PROGRAMS, CANDIDATES, SEED = 60, 500, 1

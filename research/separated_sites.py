@@ -24,8 +24,8 @@ from heaplab.holders.answer import Evidence
 from heaplab.holders.replaying import RUNS, SHIFT, Recording
 from heaplab.holders.sentences import interval, size
 from heaplab.machine.execute import environment_for
-from heaplab.records import Arm
-from heaplab.report.words import units
+from heaplab.results.records import Arm
+from heaplab.text import units
 from heaplab.traces.profile import of_process
 
 FLAGS = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]

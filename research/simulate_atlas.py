@@ -21,7 +21,7 @@ from heaplab.atlas import atlas_files
 from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import gathered
 from heaplab.catalog import contents as catalogs
-from heaplab.records import (
+from heaplab.results.records import (
     CONTROL_SUFFIX,
     AnyRecord,
     Arm,

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from heaplab import stats
 from heaplab.analysis import Analysis
 from heaplab.analysis.aspects import cells_of, metric_of, studies_by_aspect
-from heaplab.campaign import store
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import CONTROL_SUFFIX
+from heaplab.results import store
+from heaplab.results.records import CONTROL_SUFFIX
 from heaplab.stats import Interval, Verdict
 
 ASPECTS, CELLS, ALLOCATORS = 7, 2, 6  # of a simulated campaign: cells of each aspect

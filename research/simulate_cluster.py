@@ -25,7 +25,6 @@ import numpy as np
 
 import heaplab
 from heaplab.campaign import plan as order
-from heaplab.catalog import spec
 from heaplab.cluster.plan_folder import (
     KindOfMachine,
     Plan,
@@ -37,7 +36,8 @@ from heaplab.cluster.plan_folder import (
 )
 from heaplab.machine import process_tree
 from heaplab.machine.watch import descendants
-from heaplab.records import (
+from heaplab.results import spec
+from heaplab.results.records import (
     CONTROL_SUFFIX,
     Arm,
     Campaign,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
-from heaplab.report.words import markdown, units
+from heaplab.text import markdown, units
 from heaplab.traces import profile, tool, wrappers
 from page_parts import machine
 

@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import heaplab
-from heaplab import records
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS
+from heaplab.results import records
 
 SECTIONS = {
     "campaign": records.Campaign,

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
 from heaplab.errors import UsageError
 from heaplab.report.machine_readable import export
+from heaplab.results import store
 
 
 def load(

@@ -10,9 +10,9 @@ import pytest
 from laboratory import Laboratory, cut_off, success
 from subprocesses import OVER_LIBC, SHARED, compiled, written
 
-from heaplab.campaign import store
 from heaplab.machine import signals
 from heaplab.report.page import report_page
+from heaplab.results import store
 
 # Files whose tests take longest.
 LONGEST = ("test_examples.py", "test_action.py", "test_check_planted.py", "test_engines.py", "test_site.py")

@@ -13,8 +13,8 @@ from heaplab import stats
 from heaplab.analysis.metrics import MEMORY
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.catalog import spec
-from heaplab.records import CONTROL_SUFFIX
+from heaplab.results import spec
+from heaplab.results.records import CONTROL_SUFFIX
 from heaplab.stats import Interval, Judged, Keyed, Verdict
 
 

@@ -9,7 +9,7 @@ from heaplab.analysis.metrics import INSTRUCTIONS, MEMORY
 from heaplab.analysis.power import block_seconds
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.catalog import spec
+from heaplab.results import spec
 from heaplab.stats import GateVerdict, Interval
 
 UNDER_CALLGRIND = spec.MetricSpec(title="instructions under callgrind", unit="1")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from heaplab.analysis.gate_cells import GateCell
-from heaplab.records import Coverage, Run
+from heaplab.results.records import Coverage, Run
 from heaplab.stats import GateVerdict
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.catalog.server_spec import after
+from heaplab.results.server_spec import after
 from heaplab.stats import Interval
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from heaplab.catalog import spec
-from heaplab.records import Process, Run
+from heaplab.results import spec
+from heaplab.results.records import Process, Run
 
 PROCESS_METRICS = {
     "wall_time": spec.MetricSpec(title="wall time", unit="s"),

@@ -9,7 +9,7 @@ from heaplab import stats
 from heaplab.analysis.aspects import aspect_summaries
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.records import BETWEEN_S, Run
+from heaplab.results.records import BETWEEN_S, Run
 from heaplab.stats import Judged, Noise, Verdict
 
 

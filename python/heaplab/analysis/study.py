@@ -5,9 +5,9 @@ from functools import cached_property
 
 from heaplab import stats
 from heaplab.analysis.metrics import COUNTED_METRICS, LATENCY_METRICS, PROCESS_METRICS, WALL, value_of
-from heaplab.catalog import spec
 from heaplab.errors import UsageError
-from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status, Timing
+from heaplab.results import spec
+from heaplab.results.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status, Timing
 from heaplab.stats import Interval, Judged, Keyed, Pair
 
 MeasuredCell = tuple[tuple[str, Parameter], ...]  # the swept parameters, in the order of the sweep

@@ -8,9 +8,9 @@ from functools import cached_property
 from heaplab import stats
 from heaplab.analysis.metrics import MEMORY
 from heaplab.analysis.study import Study, studies_of
-from heaplab.campaign.store import Results
-from heaplab.catalog import spec
-from heaplab.records import CONTROL_SUFFIX, Run, Status
+from heaplab.results import spec
+from heaplab.results.records import CONTROL_SUFFIX, Run, Status
+from heaplab.results.store import Results
 from heaplab.stats import Interval, Judged
 
 TIME_ONLY: tuple[str | None, ...] = (None,)

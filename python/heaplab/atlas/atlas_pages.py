@@ -20,8 +20,9 @@ from heaplab.atlas.regressions import BuildChange, build_changes
 from heaplab.report.pictures import palette
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.stats import FAMILY_ERROR_TEXT, LEVEL, GateVerdict
+from heaplab.text import units
 
 NAMED = 3  # largest number of versions of an allocator on the first page
 READING = (

@@ -11,7 +11,8 @@ from heaplab.atlas.regressions import BuildChange
 from heaplab.report.tables.aspect_answer import METRICS
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
+from heaplab.text import units
 
 Links = Mapping[tuple[str, str], str]  # from (kind, name) to the page, relative to the site
 

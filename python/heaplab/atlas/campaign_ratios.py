@@ -12,11 +12,11 @@ from typing import Any
 
 from heaplab import stats
 from heaplab.analysis import Analysis, Study, aspect_summaries, metric_of
-from heaplab.campaign import store
-from heaplab.records import CONTROL_SUFFIX, Arm
 from heaplab.report.page.hosts import MACHINE
 from heaplab.report.words import facts
 from heaplab.report.words.next_steps import repeating
+from heaplab.results import store
+from heaplab.results.records import CONTROL_SUFFIX, Arm
 from heaplab.stats import Interval, Judged
 
 MEASURES = ("time", "memory")

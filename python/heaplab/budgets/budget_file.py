@@ -9,7 +9,7 @@ from pydantic import Field
 
 from heaplab.budgets.spending import Spender, Spending, Spent
 from heaplab.catalog import toml_file
-from heaplab.catalog.checked import Spec
+from heaplab.results.checked import Spec
 
 SAFETY = 2  # factor on the spread of the runs, because more runs would spread wider
 

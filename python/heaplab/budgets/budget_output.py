@@ -11,7 +11,7 @@ from heaplab.budgets.budget_file import Budget
 from heaplab.budgets.growth_beyond import WHOLE, Beyond
 from heaplab.budgets.spending import Spender, Spent
 from heaplab.console import Column, put, put_table
-from heaplab.report.words import markdown, units
+from heaplab.text import markdown, units
 
 HEADS = ("thread", "call site", "calls", "bytes", "peak")
 UNITS = {"calls": "1", "bytes": "B", "peak": "B"}

@@ -8,8 +8,8 @@ from heaplab.budgets.growth_beyond import WHOLE, Beyond
 from heaplab.budgets.spending import Spent, sites_of, spending_of
 from heaplab.holders.replaying import Recording
 from heaplab.holders.ways_tried import compared, pairs_of, share_of_run
-from heaplab.records import Arm
-from heaplab.report.words import units
+from heaplab.results.records import Arm
+from heaplab.text import units
 from heaplab.traces.profile import Profile
 
 WORTH_MEMORY = 0.01  # share of the peak that matters

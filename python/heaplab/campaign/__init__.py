@@ -33,7 +33,7 @@ The life of one run, from the command line to the results file:
      the intended library served malloc. A run served by another library is void.
    - A first attempt during which other processes used too much CPU time is void and repeated once. If the
      budget has no room for a repetition, the first attempt counts.
-7. `store.py` appends the run's record to the results file with one write. A run that failed, timed out or was
-   void is a record with a reason, never a figure.
+7. `results/store.py` appends the run's record to the results file with one write. A run that failed, timed
+   out or was void is a record with a reason, never a figure.
 8. Nothing is averaged here: `analysis/` reads the results file afterwards.
 """

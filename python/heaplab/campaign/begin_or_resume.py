@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-import heaplab
-from heaplab.campaign import standard_input, store
-from heaplab.campaign.store import ResultsLock, Store
-from heaplab.catalog import spec
+from heaplab.campaign import standard_input
 from heaplab.errors import UsageError
 from heaplab.machine import host
-from heaplab.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_text
+from heaplab.results import spec, store
+from heaplab.results.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_text
+from heaplab.results.store import ResultsLock, Store
+from heaplab.version import __version__
 
 # Facts that must agree for results to count as results of the same machine.
 SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
@@ -82,7 +82,7 @@ def campaign_of(request: Request) -> Campaign:
     return Campaign(
         id=identity(content, request.libraries),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        heaplab=heaplab.__version__,
+        heaplab=__version__,
         command=list(request.command),
         budget=request.budget,
         precision=request.precision,

@@ -7,11 +7,12 @@ from glob import glob
 from pathlib import Path
 
 from heaplab.campaign.plan import Cell
-from heaplab.catalog import native, spec
-from heaplab.catalog.native import OwnProgram
+from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
-from heaplab.records import Arm, Parameter
+from heaplab.results import spec
+from heaplab.results.own_program import OwnProgram
+from heaplab.results.records import Arm, Parameter
 
 
 def program_of(cell: Cell, arm: Arm | None = None) -> Path:

@@ -14,8 +14,8 @@ from statistics import fmean
 
 from heaplab.campaign import plan
 from heaplab.campaign.plan import Cell
-from heaplab.catalog import spec
-from heaplab.records import BETWEEN_S, Campaign
+from heaplab.results import spec
+from heaplab.results.records import BETWEEN_S, Campaign
 
 PILOT_RUNS = 2
 PILOT_SHARE = 0.25

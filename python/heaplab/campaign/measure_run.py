@@ -31,7 +31,7 @@ from heaplab.machine.execute import Execution, Job, Steps, alone, environment_fo
 from heaplab.machine.slices import in_slices
 from heaplab.machine.watch import Limits, Look, no_look
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
-from heaplab.records import Arm, Campaign, Run, Status
+from heaplab.results.records import Arm, Campaign, Run, Status
 from heaplab.servers import ServerJob, free_port, serve
 
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)

@@ -17,7 +17,7 @@ from heaplab.coverage.tree_sampler import TreeSampler
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import deep_binding, interposition
 from heaplab.machine.watch import FEWEST_SAMPLES
-from heaplab.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
+from heaplab.results.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
 
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk

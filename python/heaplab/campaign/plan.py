@@ -7,14 +7,13 @@ allocator. The order depends only on the seed, the comparison and the number of 
 campaign continues as planned.
 """
 
-import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from heaplab.catalog import spec
-from heaplab.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status
+from heaplab.results import spec
+from heaplab.results.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status, key_of
 
 ROUNDS_AT_LEAST = 2  # rounds before the budget may end a campaign: a single block allows no comparison
 SHORTEST_LIMIT_S = 5.0  # the time limit of a user's program is never shorter, however small the budget
@@ -175,12 +174,7 @@ def library_of(allocator: str) -> str:
 
 def done(runs: Iterable[Run]) -> set[tuple[str, int, str]]:
     """(cell key, block, allocator) of every planned run that needs no further attempt."""
-    return {(run_key(run), run.block, run.allocator) for run in runs if settles(run)}
-
-
-def settles(run: Run) -> bool:
-    """Whether this attempt completes a planned run. Only a void first attempt is repeated."""
-    return run.status is not Status.VOID or run.attempt > 0
+    return {(run.key, run.block, run.allocator) for run in runs if run.settles}
 
 
 def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
@@ -188,13 +182,5 @@ def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
     without: dict[tuple[str, str], set[int]] = {}
     for run in runs:
         if run.status in (Status.FAILED, Status.TIMEOUT, Status.SKIPPED):
-            without.setdefault((run_key(run), run.allocator), set()).add(run.block)
+            without.setdefault((run.key, run.allocator), set()).add(run.block)
     return {key for key, blocks in without.items() if len(blocks) > 1}
-
-
-def run_key(run: Run) -> str:
-    return key_of(run.experiment, run.cell)
-
-
-def key_of(experiment: str, swept: Mapping[str, Any]) -> str:
-    return f"{experiment} {json.dumps(swept, sort_keys=True)}"

@@ -18,9 +18,9 @@ from statistics import fmean
 
 from heaplab.campaign import plan, timing
 from heaplab.campaign.plan import Block, Candidate, Comparison
-from heaplab.campaign.store import Store
 from heaplab.errors import HeaplabError
-from heaplab.records import Campaign, End, Run, Status, Timing
+from heaplab.results.records import Campaign, End, Run, Status, Timing
+from heaplab.results.store import Store
 
 Attempt = Callable[[Block, Candidate, int, int], Run]  # block, candidate, order, attempt
 Together = Callable[[Block, Sequence[Candidate], Sequence[float], int, bool], list[Run]]
@@ -81,9 +81,9 @@ class Runner:
         self._void = 0.0  # s of runs that count for nothing because of others
         self._by_cell: dict[str, list[Run]] = {}
         for run in self.runs:
-            self._by_cell.setdefault(plan.run_key(run), []).append(run)
+            self._by_cell.setdefault(run.key, []).append(run)
         self._least = plan.ROUNDS_AT_LEAST * sum(len(item.candidates) for item in self._comparisons)
-        self._finished = sum(map(plan.settles, self.runs))
+        self._finished = sum(run.settles for run in self.runs)
         self._before = wall_time(self.runs[: self.runs_of_earlier_budgets])
         self._began = self.clock() - self.spent - wall_time(self.runs[self.runs_of_earlier_budgets :])
 
@@ -237,8 +237,8 @@ class Runner:
 
     def _keep(self, run: Run) -> None:
         self.runs.append(run)
-        self._finished += plan.settles(run)
-        self._by_cell.setdefault(plan.run_key(run), []).append(run)
+        self._finished += run.settles
+        self._by_cell.setdefault(run.key, []).append(run)
         self.store.append(run)
 
     def _is_over(self, runs: Sequence[Run]) -> bool:
@@ -297,7 +297,7 @@ class Runner:
 def weights_of(candidates: Sequence[Candidate], runs: Sequence[Run]) -> list[float]:
     """The CPU time that each candidate is expected to take, by its last run; of an unknown one, the mean."""
     last = {
-        (plan.run_key(run), run.allocator): run.process.user_time + run.process.system_time
+        (run.key, run.allocator): run.process.user_time + run.process.system_time
         for run in runs
         if run.process and run.status is Status.OK
     }

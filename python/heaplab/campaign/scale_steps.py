@@ -8,8 +8,8 @@ keeps as many values as the quick one has, evenly spread.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from heaplab.catalog import spec
-from heaplab.records import Parameter
+from heaplab.results import spec
+from heaplab.results.records import Parameter
 
 FULL, FEWER, QUICK = "the full scale", "the full scale with fewer values", "the quick scale"
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from heaplab.errors import HeaplabError, UsageError, naming
-from heaplab.records import Input, refuse_no_text
+from heaplab.results.records import Input, refuse_no_text
 
 # Opening this path opens the file of heaplab's own standard input again, at its beginning.
 OWN = Path("/proc/self/fd/0")

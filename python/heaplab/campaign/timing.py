@@ -24,10 +24,10 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from heaplab.campaign import memory_needs, plan
+from heaplab.campaign import memory_needs
 from heaplab.campaign.plan import Cell, Comparison
 from heaplab.machine.behaviour import WRITES
-from heaplab.records import Behaviour, Campaign, Run, Status, Timing
+from heaplab.results.records import Behaviour, Campaign, Run, Status, Timing
 
 MOST_WAITING = 0.10
 HARDLY_WAITING = 0.03  # no more than the threshold of a verdict
@@ -101,9 +101,7 @@ def why_too_large(campaign: Campaign, comparisons: Sequence[Comparison], runs: S
     most = campaign.memory_limit or memory_needs.of_this_machine()
     for comparison in comparisons:
         keys = {cell.key for cell in comparison.cells}
-        together = sum(
-            run.process.peak_memory or 0 for run in runs if run.process and plan.run_key(run) in keys
-        )
+        together = sum(run.process.peak_memory or 0 for run in runs if run.process and run.key in keys)
         if together > most:
             return f"all arms together need {memory_needs.in_words(together)} of memory"
     return ""

@@ -17,7 +17,7 @@ from operator import add
 from heaplab.campaign import memory_needs, plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
-from heaplab.records import BETWEEN_S, Arm, Campaign, Run, Status
+from heaplab.results.records import BETWEEN_S, Arm, Campaign, Run, Status
 
 PATIENCE_S = 20.0  # for a trial
 SHORTEST_S = 0.2  # smallest time limit of a run of a trial, however little time is left

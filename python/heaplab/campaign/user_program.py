@@ -12,7 +12,7 @@ from heaplab.campaign import standard_input
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import Execution, Job, Steps, plain_environment
 from heaplab.machine.watch import INTERVAL_S, Limits
-from heaplab.records import SHORT_PROGRAM_S, Campaign, Process
+from heaplab.results.records import SHORT_PROGRAM_S, Campaign, Process
 
 RUN_S = 0.2  # intended duration of a run of a short program
 START_S = 0.005  # time that heaplab needs to start a process

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from heaplab.campaign.plan import Candidate
 from heaplab.machine import host
 from heaplab.machine.execute import Execution
-from heaplab.records import Status, Warming
+from heaplab.results.records import Status, Warming
 
 # B. Measured where the host takes memory back: 64 MiB take 3 ms to touch when warm, and 395 ms when cold.
 UNSEEN = 256 << 20

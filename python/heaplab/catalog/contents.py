@@ -22,7 +22,7 @@ from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
 
 if TYPE_CHECKING:
-    from heaplab.catalog import publication_spec, published_spec, spec
+    from heaplab.results import publication_spec, published_spec, spec
 
 Kind = TypeVar("Kind")
 TUNABLES: Final = "GLIBC_TUNABLES"
@@ -227,8 +227,8 @@ def reading(module: str, name: str) -> Callable[[Path, str], Any]:
 
 
 def imported(module: str, name: str) -> Callable[[], Any]:
-    """A class of the catalog, imported when a file of its kind is read: most commands read no workloads."""
-    return lambda: getattr(import_module(f"heaplab.catalog.{module}"), name)
+    """A description, imported when a file of its kind is read: most commands read no workloads."""
+    return lambda: getattr(import_module(f"heaplab.results.{module}"), name)
 
 
 def folders(extra: tuple[Path, ...]) -> list[Path]:

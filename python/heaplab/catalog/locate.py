@@ -22,7 +22,7 @@ from heaplab.errors import HeaplabError
 from heaplab.machine.preload_paths import loadable
 
 if TYPE_CHECKING:
-    from heaplab.records import Arm
+    from heaplab.results.records import Arm
 
 LOADER_FOLDERS = ("/lib", "/usr/lib", "/usr/local/lib", "/lib64", "/usr/lib64")
 OBTAINED: Final = "obtained.json"
@@ -204,7 +204,7 @@ def describe(
     found: FoundLibrary,
 ) -> Arm:
     from heaplab.machine import elf
-    from heaplab.records import Arm
+    from heaplab.results.records import Arm
 
     environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []

@@ -6,21 +6,12 @@ HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder 
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from heaplab.errors import HeaplabError
+from heaplab.results.own_program import OwnProgram
 
 PACKAGE = Path(__file__).parents[1]
 LIBRARY_PREFIX = "libheaplab_"
-
-
-class OwnProgram(NamedTuple):
-    """One of heaplab's own programs. No word of a user's has this type, so that none is looked up as one."""
-
-    name: str
-
-
-REPLAY = OwnProgram("replay")  # repeats the calls of a trace
 
 
 def root() -> Path:

@@ -23,7 +23,7 @@ from heaplab.catalog.locate import ObtainedLibrary
 from heaplab.errors import HeaplabError
 from heaplab.machine import interposition
 from heaplab.machine.execute import environment_for
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 
 STEP_LIMIT_S = 1800
 PROBE = "ls"  # a small program that every machine has

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from heaplab.records import Arm, Record
+from heaplab.results.records import Arm, Record
 
 
 class CheckVerdict(StrEnum):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from heaplab.catalog import toml_file
 from heaplab.errors import UsageError
-from heaplab.records import Record
+from heaplab.results.records import Record
 
 
 class Deviation(Record):

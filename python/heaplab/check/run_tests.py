@@ -21,7 +21,7 @@ from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
 from heaplab.check.patience import Patience
 from heaplab.machine.execute import DISTURBING, environment_for
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 
 FAILED, SKIPPED, ABSENT = 1, 77, 78  # exit statuses: src/check/ending.h
 MOST_TEXT = 4000  # bytes that are kept of the end of a program's output

@@ -9,7 +9,7 @@ from typing import Any
 from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
 from heaplab.claims.demands import Bounds, Numbers
-from heaplab.records import Parameter
+from heaplab.results.records import Parameter
 from heaplab.stats import Interval, Pair
 
 

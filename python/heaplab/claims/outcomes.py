@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from heaplab.analysis import Analysis, MeasuredCell, Study
-from heaplab.catalog import spec
 from heaplab.claims.claim_tests import NUMBERS, TESTS, Claim, ClaimTest, MeasuredRatio, listed
 from heaplab.claims.demands import AMOUNT, DIRECTION, Bounds, ClaimResult, Numbers, around, worst
 from heaplab.errors import UsageError
+from heaplab.results import spec
 
 
 @dataclass(frozen=True)

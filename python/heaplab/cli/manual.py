@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 from click.shell_completion import get_completion_class
 
-import heaplab
 from heaplab.errors import UsageError
+from heaplab.version import __version__
 
 SHELLS = ("bash", "zsh", "fish")
 SECTION = 1
@@ -57,7 +57,7 @@ def manual(context: click.Context) -> None:
 
 
 def page(root: click.Context, group: click.Group) -> Iterator[str]:
-    yield f'.TH HEAPLAB {SECTION} "" "heaplab {heaplab.__version__}" "User Commands"'
+    yield f'.TH HEAPLAB {SECTION} "" "heaplab {__version__}" "User Commands"'
     yield ".SH NAME"
     yield "heaplab \\- a laboratory for dynamic memory"
     yield ".SH SYNOPSIS"

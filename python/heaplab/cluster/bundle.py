@@ -18,7 +18,7 @@ from heaplab.catalog import native
 from heaplab.cluster.plan_folder import HASH_SHOWN, Plan
 from heaplab.errors import UsageError, fault_of, naming
 from heaplab.machine import elf
-from heaplab.records import Arm, Record
+from heaplab.results.records import Arm, Record
 
 FOLDER = "bundle"
 LIST = "files.json"

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from heaplab import stats
 from heaplab.analysis import MEMORY, Analysis, Study
-from heaplab.campaign import store
 from heaplab.cluster.plan_folder import BLOCKS_MOST, HASH_SHOWN
-from heaplab.records import Arm, Status, Timing
+from heaplab.results import store
+from heaplab.results.records import Arm, Status, Timing
 from heaplab.stats import Interval
 
 TIME = "time"  # the main metric of every timed study

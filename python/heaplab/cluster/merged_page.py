@@ -9,8 +9,8 @@ from heaplab.cluster.host_ratios import RatioOf
 from heaplab.cluster.merging import Merged
 from heaplab.output import write_text
 from heaplab.report.page import html_file
-from heaplab.report.words import units
 from heaplab.stats import HostRatios, Interval, finite
+from heaplab.text import units
 
 FILE_NAME = "report.html"
 METHOD = (

@@ -7,8 +7,9 @@ from heaplab import stats
 from heaplab.analysis import MEMORY
 from heaplab.cluster.host_ratios import TIME, RatioOf
 from heaplab.cluster.merging import ALL_KINDS, Merged
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.stats import HostRatios, Judged, Verdict
+from heaplab.text import units
 
 WORDS = {TIME: wording.TIME, MEMORY: wording.MEMORY}
 FEWEST_HOSTS = 2

@@ -10,8 +10,9 @@ from heaplab.cluster.merged_sentences import WORDS, judged_over, title_of
 from heaplab.cluster.merging import Merged
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.stats import LEVEL, HostRatios, Judged
+from heaplab.text import units
 
 PREDICTION = (
     f"In small print the {LEVEL} interval of the mean over hosts; within ... the interval in which one more "

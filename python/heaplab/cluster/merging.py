@@ -15,13 +15,13 @@ from typing import TypeVar
 
 from heaplab import stats
 from heaplab.analysis import MEMORY
-from heaplab.campaign import store
 from heaplab.cluster.host_ratios import ALIKE, KINDS, TIME, HostSummary, RatioOf, summary_of
 from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan
 from heaplab.cluster.shard_states import is_complete, runs_in
 from heaplab.errors import UsageError
-from heaplab.records import Campaign, Host
 from heaplab.report.words import wording
+from heaplab.results import store
+from heaplab.results.records import Campaign, Host
 from heaplab.stats import HostRatios
 
 ALL_KINDS = ""  # the group of all kinds of machine

@@ -21,7 +21,7 @@ from heaplab import regular_file
 from heaplab.campaign import begin_or_resume
 from heaplab.errors import UsageError, fault_of
 from heaplab.machine.topology import Where
-from heaplab.records import Count, Input, Positive, Record
+from heaplab.results.records import Count, Input, Positive, Record
 
 FILE_NAME = "plan.json"
 START_SCRIPT = "run-shard"

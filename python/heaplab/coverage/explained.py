@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from heaplab.coverage.mappings import Mapping, MappingKind
 from heaplab.coverage.tree_sampler import MemorySample
-from heaplab.records import Coverage
+from heaplab.results.records import Coverage
 
 HUGE_PAGE = 2 << 20  # B
 Ranges = Sequence[tuple[int, int]]  # begin and end, ascending

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from heaplab.coverage.compiled_in import mallocs_in
 from heaplab.coverage.explained import coverage_of, heap_ranges
 from heaplab.coverage.tree_sampler import SampledProcess
-from heaplab.records import Arm, Coverage
+from heaplab.results.records import Arm, Coverage
 
 TUNABLES = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.mmap_max=0"}
 LEAST = 1 << 20  # B: the memory of a smaller process needs no word

@@ -16,7 +16,7 @@ from heaplab.holders.sentences import sentence, when
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME, HUES
-from heaplab.report.words import units
+from heaplab.text import units
 from heaplab.trace_report.trace_page import Chapter, write_page
 
 # Live and rounding are blue, pinned orange, retained purple, the allocator's own grey.

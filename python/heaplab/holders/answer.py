@@ -9,7 +9,7 @@ from heaplab.holders.growth import SiteGrowth, growths_of
 from heaplab.holders.moments import Moment, moment_of
 from heaplab.holders.other_ways import OtherWay
 from heaplab.holders.what_if import WhatIf
-from heaplab.records import Coverage
+from heaplab.results.records import Coverage
 from heaplab.traces.profile import Profile
 
 SMALLEST = 1 << 20  # B: fewer are not worth a change

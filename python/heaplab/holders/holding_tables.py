@@ -12,7 +12,7 @@ from heaplab.holders.growth import SiteGrowth
 from heaplab.holders.other_ways import Amounts, OtherWay
 from heaplab.holders.sentences import interval, sentence, signed, size, when
 from heaplab.report.tables.table_parts import Entry, Table, print_table
-from heaplab.report.words import units
+from heaplab.text import units
 
 MOST_ANSWERS = 4
 MOST_SITES = 10

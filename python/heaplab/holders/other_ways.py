@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from heaplab.report.words import units
+from heaplab.text import units
 from heaplab.traces.profile import Profile
 
 FEWEST = 0.005  # share of a recording's calls that a call site must have to be tried

@@ -13,7 +13,8 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.holders.census import SAMPLE, Census, Replays, read
 from heaplab.machine.execute import environment_for, execute, failure
 from heaplab.machine.watch import Limits
-from heaplab.records import Arm
+from heaplab.results.own_program import REPLAY
+from heaplab.results.records import Arm
 from heaplab.traces.tool import ANY_NAME
 
 RUNS = 3
@@ -119,7 +120,7 @@ class Recording:
         return tuple(read(written.read_text())), cost
 
     def cost(self, workload: Path, arm: Arm, *options: str) -> "Cost":
-        program = native.needed(native.program(native.REPLAY), "replay")
+        program = native.needed(native.program(REPLAY), "replay")
         written = self.folder / "metrics"
         command: list[str | Path] = [program, "--file", workload, "--json", written, *options]
         limits = Limits(time=LONGEST_S, huge_pages=arm.huge_pages)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from heaplab.holders.answer import BESIDE_BLOCKS, Evidence, HolderAnswer, Kind
 from heaplab.holders.growth import FREED_LAST, SiteGrowth
-from heaplab.report.words import beyond_malloc, units
+from heaplab.report.words import beyond_malloc
+from heaplab.text import units
 from heaplab.traces.profile import Profile
 
 NAMED = 3  # largest number of call sites that a sentence names

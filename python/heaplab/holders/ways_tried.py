@@ -11,8 +11,8 @@ from heaplab.holders.answer import Evidence
 from heaplab.holders.census import mean_memory
 from heaplab.holders.other_ways import NOTHING, Habit, OtherWay, Savings, died, grown, proposed
 from heaplab.holders.replaying import LONG_S, RUNS, Cost, Recording
-from heaplab.records import Arm
-from heaplab.report.words import units
+from heaplab.results.records import Arm
+from heaplab.text import units
 from heaplab.traces import tool
 
 ROUNDS = 8  # pairs of replays: chance alone makes all agree on a gain of time once in 256

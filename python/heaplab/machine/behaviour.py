@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heaplab.records import Behaviour, Process
+from heaplab.results.records import Behaviour, Process
 
 NANOSECONDS = 1e9
 WORKING = 0.05  # of the run: a thread that is busy for less, such as one that joins others, is no worker

@@ -33,7 +33,7 @@ from heaplab.machine.watch import (
     no_look,
     thin_curve,
 )
-from heaplab.records import Arm, Process
+from heaplab.results.records import Arm, Process
 
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from heaplab.errors import UsageError, naming
 from heaplab.machine import elf, process_tree
-from heaplab.records import Arm, Sample, ServedBy
+from heaplab.results.records import Arm, Sample, ServedBy
 
 C_LIBRARY_NAME = "libc.so.6"
 GLIBC_LOADER = re.compile(r"ld-linux.*|ld64\.so.*|ld\.so\.1")

@@ -5,7 +5,7 @@ program takes fifty times as long. So counts of instructions would differ by cha
 """
 
 from heaplab.machine import setting_proof
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 
 JEMALLOC = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
 # The settings of an allocator, by a text in its file.

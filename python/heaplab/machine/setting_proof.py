@@ -23,7 +23,7 @@ from pathlib import Path
 
 from heaplab.machine import elf, huge_pages, interposition
 from heaplab.machine.execute import environment_for, plain_environment
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 
 # Allocates and ends by exit(3) with standard error still open, because statistics are printed then.
 PROBE = (sys.executable, "-I", "-S", "-c", "")

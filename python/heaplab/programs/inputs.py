@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
+from heaplab.programs.random_words import WORDS, sentence
 from heaplab.programs.scripts import (
     job_shop,
     lua_script,
@@ -21,7 +22,6 @@ from heaplab.programs.scripts import (
 )
 from heaplab.programs.server_inputs import empty_folder, nginx_site, postgres_cluster, redis_commands
 from heaplab.programs.shop_orders import json_orders, xml_orders
-from heaplab.programs.text import WORDS, sentence
 
 CXX_PART = """
 struct node_{n} {{ int key; std::string name; std::vector<node_{n}> below; }};

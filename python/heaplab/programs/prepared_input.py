@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from heaplab.catalog.spec import Fixture
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Job, Steps, alone, failure, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs.inputs import INPUTS
+from heaplab.results.spec import Fixture
 from heaplab.servers import ServedRun, ServerJob, serve
 from heaplab.servers.client import filled
 

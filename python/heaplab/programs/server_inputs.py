@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heaplab.errors import HeaplabError
-from heaplab.programs.text import WORDS, sentence
+from heaplab.programs.random_words import WORDS, sentence
 
 
 def redis_commands(folder: Path) -> None:

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from heaplab.programs.text import WORDS, sentence
+from heaplab.programs.random_words import WORDS, sentence
 
 
 def orders(count: int) -> list[dict[str, Any]]:

@@ -7,8 +7,8 @@ tool reports them. A latency that the tool rounds to zero is left out.
 import re
 from collections.abc import Callable, Sequence
 
-from heaplab.catalog.server_spec import ERRORS, REQUESTS, THROUGHPUT, TakenFigure, taken_figure
 from heaplab.errors import HeaplabError
+from heaplab.results.server_spec import ERRORS, REQUESTS, THROUGHPUT, TakenFigure, taken_figure
 
 NUMBER = r"(\d+(?:\.\d+)?)"
 TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from heaplab.catalog import server_spec
-from heaplab.catalog.server_spec import LAZILY_FREED, REQUESTS, Server
 from heaplab.errors import HeaplabError
 from heaplab.machine.process_tree import TreeMemory
-from heaplab.records import Metric
+from heaplab.results import server_spec
+from heaplab.results.records import Metric
+from heaplab.results.server_spec import LAZILY_FREED, REQUESTS, Server
 from heaplab.servers.readers import Figures
 
 FAILED_SHARE = 0.01  # share of failed requests above which the server did not do its work

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from heaplab.catalog.server_spec import Server
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import Execution, Launched, launch
 from heaplab.machine.process_tree import TreeMemory, busiest, cpu_of, kill_tree, nothing_left
 from heaplab.machine.watch import Limits, Look, no_look
-from heaplab.records import Metric
+from heaplab.results.records import Metric
+from heaplab.results.server_spec import Server
 from heaplab.servers.client import Client, ShellCommand, filled, last_lines, listens, port_of
 from heaplab.servers.readers import read
 from heaplab.servers.server_metrics import Burst, metrics_of, refuse_failures

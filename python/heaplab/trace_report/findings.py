@@ -1,6 +1,6 @@
 """The findings of a profile, in sentences."""
 
-from heaplab.report.words import units
+from heaplab.text import units
 from heaplab.trace_report.trace_tables import bound, share, size
 from heaplab.traces.profile import NOBODY, Profile
 

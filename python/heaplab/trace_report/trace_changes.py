@@ -7,8 +7,8 @@ from pathlib import PurePath
 from statistics import fmean, stdev
 
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units
 from heaplab.stats import student
+from heaplab.text import units
 from heaplab.trace_report.trace_tables import count, duration, size
 from heaplab.traces import wrappers
 from heaplab.traces.profile import Profile, Site

@@ -15,7 +15,7 @@ from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME, HUES
 from heaplab.report.tables.table_parts import Table
-from heaplab.report.words import units
+from heaplab.text import units
 from heaplab.trace_report import findings, trace_tables as tables
 from heaplab.traces.profile import Profile
 

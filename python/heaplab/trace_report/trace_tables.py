@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import log
 
 from heaplab.report.tables.table_parts import Entry, Table, sequential
-from heaplab.report.words import units
+from heaplab.text import units
 from heaplab.traces.profile import NOBODY, Profile, Site
 
 K = 1024

@@ -17,7 +17,7 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.machine.watch import descendants
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.control import Control
 

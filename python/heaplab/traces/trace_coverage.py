@@ -9,7 +9,7 @@ from heaplab.coverage import compiled_in, explained, tree_sampler
 from heaplab.coverage.explained import Ranges
 from heaplab.coverage.tree_sampler import MemorySample, SampledProcess
 from heaplab.machine import interposition
-from heaplab.records import Coverage
+from heaplab.results.records import Coverage
 from heaplab.traces.profile import Profile
 
 FEWEST_LOOKS = 3  # at a process: fewer show how it was loaded

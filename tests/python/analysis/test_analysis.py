@@ -4,7 +4,7 @@ import pytest
 import synthetic
 
 from heaplab.analysis import TIME_ONLY
-from heaplab.records import Status
+from heaplab.results.records import Status
 from heaplab.stats import Verdict
 
 ONE = synthetic.experiments()[1:2]

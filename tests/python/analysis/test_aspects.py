@@ -12,13 +12,13 @@ from synthetic import aspect, experiments_of
 from heaplab import stats
 from heaplab.analysis import Analysis, AspectSummary, Study, aspect_summaries
 from heaplab.analysis.aspects import metric_of
-from heaplab.catalog import spec
-from heaplab.records import Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.tables.aspect_answer import aspect_answer, by_aspect, lead, rests_on
 from heaplab.report.terminal import summary_text
 from heaplab.report.words.advice import answer
+from heaplab.results import spec
+from heaplab.results.records import Status
 from heaplab.stats import Interval, Judged, Verdict
 
 EFFECTS = {"swift": (0.5, 1.3), "slow": (1.5, 1.0), "twin": (1.0, 1.0)}

@@ -4,7 +4,7 @@ import pytest
 import synthetic
 
 from heaplab.analysis.study import Study
-from heaplab.records import Run, Timing
+from heaplab.results.records import Run, Timing
 
 WHY = {"experiment": "programs/sqlite", "why_clock": "x"}
 

@@ -9,9 +9,9 @@ import synthetic
 from conftest import EXPERIMENT
 from laboratory import Laboratory, call, failure, success
 
-from heaplab.campaign import fit_lengths, plan, store
-from heaplab.catalog import spec
-from heaplab.records import Campaign, Parameter
+from heaplab.campaign import fit_lengths, plan
+from heaplab.results import spec, store
+from heaplab.results.records import Campaign, Parameter
 
 LENGTH = spec.Length(parameter="ticks", least=20)
 

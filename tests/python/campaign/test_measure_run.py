@@ -7,7 +7,7 @@ from heaplab.campaign.command_line import options_of
 from heaplab.campaign.run_outcome import RunOutcome, judge_disturbance
 from heaplab.machine.execute import Execution, failure
 from heaplab.machine.watch import Limits
-from heaplab.records import Status
+from heaplab.results.records import Status
 
 
 def execution(status: int = 0, killed_for: str = "", peak: int = 0, wall: float = 1.0) -> Execution:

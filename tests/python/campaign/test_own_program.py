@@ -19,11 +19,11 @@ from heaplab.cli.benchmarks import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Steps, alone
 from heaplab.machine.watch import FEWEST_SAMPLES, FIRST_INTERVAL_S, Limits
-from heaplab.records import SHORT_PROGRAM_S, AnyRecord, Campaign, Pilot, Process, Run, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
+from heaplab.results.records import SHORT_PROGRAM_S, AnyRecord, Campaign, Pilot, Process, Run, Status
 
 ALLOCATORS = ["glibc", "same", "slow"]
 ARMS = len(ALLOCATORS) + 1  # and the baseline once more

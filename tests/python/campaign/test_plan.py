@@ -6,8 +6,8 @@ import pytest
 from bare_records import bare_campaign, bare_run
 
 from heaplab.campaign import plan
-from heaplab.catalog import spec
-from heaplab.records import Campaign, Status
+from heaplab.results import spec
+from heaplab.results.records import Campaign, Status
 
 CARD = spec.Card(source="", shows="", does_not_show="", defaults="")
 WORKLOAD = spec.Workload(id="w", title="w", program="w", card=CARD, metrics={})

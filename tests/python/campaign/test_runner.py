@@ -11,13 +11,14 @@ from bare_records import bare_process, bare_run
 from rich.console import Console
 from test_plan import campaign
 
-from heaplab.campaign import plan, store
+from heaplab.campaign import plan
 from heaplab.campaign.plan import Block, Candidate
 from heaplab.campaign.runner import OVER, Progress, Runner
-from heaplab.campaign.store import Store
 from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
-from heaplab.records import Run, Status
+from heaplab.results import store
+from heaplab.results.records import Run, Status
+from heaplab.results.store import Store
 
 RUNS_A_BLOCK = 4
 

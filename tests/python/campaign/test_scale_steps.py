@@ -4,8 +4,8 @@ import pytest
 
 from heaplab.campaign import scale_steps
 from heaplab.catalog import contents as catalogs
-from heaplab.catalog.spec import Experiment
-from heaplab.records import Parameter
+from heaplab.results.records import Parameter
+from heaplab.results.spec import Experiment
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 from test_plan import WORKLOAD, campaign
 from test_runner import Fake
 
-from heaplab.campaign import plan, store, timing
+from heaplab.campaign import plan, timing
 from heaplab.campaign.plan import Block, Candidate
 from heaplab.campaign.runner import Runner
-from heaplab.campaign.store import Store
-from heaplab.catalog import spec
-from heaplab.records import Behaviour, Campaign, Run, Status
+from heaplab.results import spec, store
+from heaplab.results.records import Behaviour, Campaign, Run, Status
+from heaplab.results.store import Store
 
 QUIET = Behaviour(busy=1.0, waiting=0.01)
 

@@ -4,7 +4,7 @@ import pytest
 from laboratory import Laboratory
 
 from heaplab.campaign import plan, trial
-from heaplab.records import Run, Status
+from heaplab.results.records import Run, Status
 
 
 def test_what_fits_is_tried_under_all_arms(finished: Laboratory) -> None:

@@ -12,7 +12,7 @@ from heaplab.campaign.plan import Candidate
 from heaplab.campaign.warming import TRIES, UNSEEN, Warmer
 from heaplab.machine import host
 from heaplab.machine.execute import Execution
-from heaplab.records import Status
+from heaplab.results.records import Status
 
 MIB = 1 << 20
 CARD_LEAST = 128 * MIB  # memory_mib of the card unless it says otherwise

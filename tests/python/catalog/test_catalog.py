@@ -13,9 +13,11 @@ from subprocesses import ran
 from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.campaign.command_line import options_of
-from heaplab.catalog import contents as catalogs, locate, native, spec
+from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.cli.benchmarks import selection
 from heaplab.errors import UsageError
+from heaplab.results import spec
+from heaplab.results.own_program import OwnProgram
 
 CATALOG = catalogs.load()
 EXPERIMENTS = list(CATALOG.experiments.values())
@@ -67,7 +69,7 @@ def test_the_workload_accepts_the_first_and_the_last_cell(experiment: spec.Exper
 
 def test_the_card_of_blowup_tells_of_each_pattern() -> None:
     help_text = subprocess.run(
-        [native.needed(native.program(native.OwnProgram("blowup")), "blowup"), "--help"],
+        [native.needed(native.program(OwnProgram("blowup")), "blowup"), "--help"],
         capture_output=True,
         text=True,
         check=True,

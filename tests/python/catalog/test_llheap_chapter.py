@@ -5,10 +5,11 @@ import re
 import pytest
 import synthetic
 
-from heaplab.catalog import contents, spec
+from heaplab.catalog import contents
 from heaplab.errors import UsageError
-from heaplab.records import Series
 from heaplab.report.pictures import palette, timelines
+from heaplab.results import spec
+from heaplab.results.records import Series
 
 CHAINS = (
     "malloc realloc free calloc malloc-free realloc-free calloc-free malloc-realloc calloc-realloc"

@@ -11,7 +11,8 @@ from subprocesses import executable, ran, wheel_of, written
 
 from heaplab.catalog import allocator_spec, contents as catalogs, locate, native, obtain as getting
 from heaplab.catalog.obtain import CannotObtainError
-from heaplab.records import Arm
+from heaplab.results.own_program import OwnProgram
+from heaplab.results.records import Arm
 
 VENDOR = r"""#!/bin/sh
 mkdir -p vendor/some-sys && cd vendor/some-sys
@@ -153,7 +154,7 @@ def test_the_command_says_what_takes_minutes_every_step_and_what_is_here(
 
 @pytest.mark.slow
 def test_an_allocator_of_the_catalog_can_be_had(tools: Path) -> None:
-    if native.program(native.OwnProgram("acdc")) is None:
+    if native.program(OwnProgram("acdc")) is None:
         pytest.skip("not built")
     found = getting.get(catalogs.load(), "tbbmalloc-2023")
     assert found.version == "2023.2.0"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from heaplab.catalog import contents as catalogs, toml_file
-from heaplab.catalog.publication_spec import Publication, spoken
 from heaplab.errors import UsageError
+from heaplab.results.publication_spec import Publication, spoken
 
 CATALOG = catalogs.load()
 # The highest numbers of figures and tables, counted in the publications themselves.

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from heaplab.catalog import contents as catalogs, toml_file
-from heaplab.catalog.published_spec import Published, PublishedTable, StatedRatio
-from heaplab.catalog.spec import Experiment
 from heaplab.errors import UsageError
-from heaplab.records import Parameter
+from heaplab.results.published_spec import Published, PublishedTable, StatedRatio
+from heaplab.results.records import Parameter
+from heaplab.results.spec import Experiment
 
 CATALOG = catalogs.load()
 ENTRIES = [

@@ -6,9 +6,9 @@ import pytest
 import synthetic
 
 from heaplab import claims
-from heaplab.catalog import spec
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
+from heaplab.results import spec
 
 LAWS = {
     "glibc": lambda threads: threads,

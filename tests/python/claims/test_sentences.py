@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from heaplab import claims
-from heaplab.catalog import contents, spec
+from heaplab.catalog import contents
+from heaplab.results import spec
 
 CATALOG = contents.load()
 NAMES = {"ptmalloc2": "glibc", "tbb": "tbbmalloc"}  # the publications' names of what has another here

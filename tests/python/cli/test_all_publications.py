@@ -8,9 +8,9 @@ import pytest
 from conftest import EXPERIMENT
 from laboratory import WARM, Laboratory, cut_off, failure, refusal, success
 
-from heaplab.campaign import store
 from heaplab.catalog import native
-from heaplab.records import End
+from heaplab.results import store
+from heaplab.results.records import End
 
 PUBLICATIONS = """
 [paper]

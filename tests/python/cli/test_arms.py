@@ -22,10 +22,10 @@ from heaplab.cli.options.arm_options import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVE
 from heaplab.machine import huge_pages, setting_proof
 from heaplab.machine.execute import execute, plain_environment
 from heaplab.machine.watch import Limits
-from heaplab.records import Arm, Status
 from heaplab.report.page.report_page import render
 from heaplab.report.tables.effects_table import effects_table
 from heaplab.report.words.next_steps import arms_given
+from heaplab.results.records import Arm, Status
 
 
 def arm(text: str, catalog: Catalog | None = None) -> Arm:

@@ -9,8 +9,8 @@ from laboratory import COMMANDS, WARM, Laboratory, failure, refusal, success
 from subprocesses import printed_by, ran
 
 from heaplab.analysis import Analysis
-from heaplab.records import Status
 from heaplab.report.page.hosts import warning
+from heaplab.results.records import Status
 
 
 def command_lines(printed: str) -> list[str]:

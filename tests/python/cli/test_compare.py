@@ -12,8 +12,8 @@ import pytest
 from laboratory import WARM, Laboratory, failure, refusal, success
 from subprocesses import HEAPLAB, HEEDING, ran, until
 
-from heaplab.campaign import store
-from heaplab.records import Status
+from heaplab.results import store
+from heaplab.results.records import Status
 
 
 def test_a_campaign_holds_everything_it_takes_to_judge_it(finished: Laboratory) -> None:

@@ -16,6 +16,7 @@ from traces import two_threads, write_trace
 
 from heaplab import cli
 from heaplab.catalog import native
+from heaplab.results.own_program import OwnProgram
 
 PROGRAMS = [*sorted(path.name for path in (native.root() / "bin").glob("*")), "compile_trace"]
 
@@ -50,7 +51,7 @@ def test_the_example_of_a_program_runs(name: str, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     write_trace(tmp_path / "redis.trace", two_threads())
     subprocess.run([str(native.helper("compile_trace")), "redis.trace", "redis.workload"], check=True)
-    program = str(native.program(native.OwnProgram(name)) or native.helper(name))
+    program = str(native.program(OwnProgram(name)) or native.helper(name))
     (words,) = re.findall(rf"^ *Example: {name} (.+)$", printed_by(program, "--help"), re.MULTILINE)
     done = ran(program, *shlex.split(words))
     assert (done.returncode, done.stderr) == (0, "")

@@ -14,11 +14,11 @@ from laboratory import WARM, Call, Laboratory, failure, refusal, success
 from rich.console import Console
 
 from heaplab.analysis import Gate, GateCell, GateLimits, GateOutcome, gate_cells, seconds_for_limits
-from heaplab.campaign import store
 from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.errors import HeaplabError
-from heaplab.records import CONTROL_SUFFIX, Coverage, End, Pilot, Run, Status
 from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline, plain_gate, print_gate
+from heaplab.results import store
+from heaplab.results.records import CONTROL_SUFFIX, Coverage, End, Pilot, Run, Status
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)

@@ -16,7 +16,8 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents, native
 from heaplab.cli.benchmarks import recorded_trace
 from heaplab.errors import HeaplabError
-from heaplab.records import Run
+from heaplab.results.own_program import REPLAY
+from heaplab.results.records import Run
 
 pytestmark = pytest.mark.starts_programs
 
@@ -60,7 +61,7 @@ def test_pauses_are_replayed_where_they_matter_and_a_run_has_time_for_them(trace
     paced = dict.fromkeys(("replay/latency", "replay/memory"), ("recorded", "all"))
     assert options == {"replay/time": (None, "all")} | paced
     file = Path(str(experiments[0].parameters["file"]))
-    program = str(native.program(native.REPLAY))
+    program = str(native.program(REPLAY))
     words = [program, "--file", str(file), "--pace", "recorded", "--json", "-"]
     sample = json.loads(printed_by(*words).splitlines()[-1])
     lasted = recorded_trace.seconds_of(file)

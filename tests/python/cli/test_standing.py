@@ -7,9 +7,9 @@ from laboratory import Laboratory, cut_off, success
 from over_days import read, records
 
 from heaplab.atlas.many_campaigns import Atlas
-from heaplab.campaign import store
 from heaplab.cli.campaigns.nightly import changed
-from heaplab.records import AnyRecord
+from heaplab.results import store
+from heaplab.results.records import AnyRecord
 
 
 def night(lab: Laboratory) -> str:

@@ -10,8 +10,8 @@ from subprocesses import ran
 COMPUTING = {"numpy", "matplotlib", "jinja2"}
 WITH_RECORDS = {"pydantic", "elftools"}
 PRINTING = {"rich.console", "rich.markup", "rich.progress", "rich.text"}
-CATALOG_OF_WORKLOADS = "heaplab.catalog.spec"
-RECORDS = "heaplab.records"
+CATALOG_OF_WORKLOADS = "heaplab.results.spec"
+RECORDS = "heaplab.results.records"
 IMPORTED = """
 import sys
 from heaplab.cli import main

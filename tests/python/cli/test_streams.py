@@ -8,9 +8,9 @@ import pytest
 from laboratory import WARM, Laboratory, success
 from subprocesses import HEAPLAB, ran
 
-from heaplab.campaign import store
 from heaplab.cli.screen import exit_status
 from heaplab.errors import HeaplabError
+from heaplab.results import store
 
 pytestmark = pytest.mark.starts_programs
 

@@ -14,16 +14,17 @@ from subprocesses import compiled
 
 from heaplab.analysis import Analysis, improvements, promising, rankings
 from heaplab.analysis.leaders import after_idling, may_lead, may_lead_or_better
-from heaplab.campaign import pilot, plan, store
+from heaplab.campaign import pilot, plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
-from heaplab.catalog.server_spec import Server
 from heaplab.cli.benchmarks import program_experiment
 from heaplab.cli.options import program_command
 from heaplab.cli.tune.tuning_arms import Trial, combinations, joined_lists, options_of
-from heaplab.records import Coverage, Pilot, Run, Status
 from heaplab.report.terminal.tuned import Tuned, best_of, plain_tuned, print_tuned
+from heaplab.results import store
+from heaplab.results.records import Coverage, Pilot, Run, Status
+from heaplab.results.server_spec import Server
 from heaplab.stats import Interval
 
 # ---------------------------------------------------------------- what is tried

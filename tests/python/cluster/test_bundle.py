@@ -12,10 +12,10 @@ import pytest
 from laboratory import Laboratory, refusal, success
 from subprocesses import ran, wheel_of
 
-from heaplab.campaign import store
 from heaplab.cluster import Plan, bundle, read_plan
 from heaplab.cluster.plan_folder import write_plan
 from heaplab.machine import elf
+from heaplab.results import store
 
 HERE = platform.machine()
 

@@ -14,7 +14,7 @@ import heaplab
 from heaplab.cluster import Plan, merged_figures, merging
 from heaplab.cluster.merging import merged
 from heaplab.cluster.plan_folder import KindOfMachine, PlanFile, PlannedArm, Shard, write_plan
-from heaplab.records import Host, Run, Status
+from heaplab.results.records import Host, Run, Status
 
 ARMS = ["glibc", "jemalloc", "mimalloc"]
 BLOCKS = 6

@@ -12,11 +12,12 @@ from laboratory import Laboratory, call, cut_off, refusal, success
 from subprocesses import executable, written
 
 import heaplab
-from heaplab.campaign import plan as order, store
+from heaplab.campaign import plan as order
 from heaplab.cli.clusters import shard_run
 from heaplab.cluster import Completion, Plan, read_plan, shard_states
 from heaplab.machine import topology
-from heaplab.records import Status
+from heaplab.results import store
+from heaplab.results.records import Status
 
 BLOCKS = 2
 

@@ -8,9 +8,9 @@ import pytest
 from laboratory import called
 from subprocesses import heaplab
 
-from heaplab.campaign import store
-from heaplab.records import Coverage
 from heaplab.report.words import beyond_malloc
+from heaplab.results import store
+from heaplab.results.records import Coverage
 
 pytestmark = pytest.mark.starts_programs
 

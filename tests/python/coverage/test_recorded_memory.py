@@ -7,7 +7,7 @@ import pytest
 from laboratory import called
 from subprocesses import executable, heaplab
 
-from heaplab.records import Coverage
+from heaplab.results.records import Coverage
 from heaplab.traces import tool, trace_coverage
 
 pytestmark = pytest.mark.starts_programs

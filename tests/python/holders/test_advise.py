@@ -22,7 +22,7 @@ from heaplab.holders.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.holders.census import Replays
 from heaplab.holders.replaying import Recording
 from heaplab.holders.sentences import sentence
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 

@@ -14,7 +14,7 @@ from heaplab.holders.answer import Evidence
 from heaplab.holders.census import Census, mean_memory
 from heaplab.holders.other_ways import NOTHING, OtherWay, Savings
 from heaplab.holders.replaying import Cost, Recording, Treatment
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
 

@@ -6,7 +6,7 @@ import pytest
 
 from heaplab.machine import behaviour
 from heaplab.machine.behaviour import Observer
-from heaplab.records import Process
+from heaplab.results.records import Process
 
 # One look: when, and of each thread of each process (thread, s on a CPU, s of waiting for a CPU).
 Look = tuple[float, dict[int, list[tuple[int, float, float]]]]

@@ -17,18 +17,19 @@ from laboratory import WARM, Call, Laboratory, failure, success
 from subprocesses import OVER_LIBC, SHARED, compiled, executable
 
 from heaplab import stats
-from heaplab.campaign import plan, store
+from heaplab.campaign import plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.campaign.run_outcome import INSTRUCTIONS, RunOutcome, judge_count
-from heaplab.catalog import contents as catalogs, locate, spec
+from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.machine import setting_proof
 from heaplab.machine.callgrind import InstructionCount, InstructionCounter
 from heaplab.machine.execute import environment_for
 from heaplab.machine.purge_timers import without_timers
 from heaplab.programs import prepared_input
-from heaplab.records import Arm, Status
+from heaplab.results import spec, store
+from heaplab.results.records import Arm, Status
 
 pytestmark = pytest.mark.starts_programs
 

@@ -14,7 +14,7 @@ from subprocesses import HEAPLAB, compiled, executable, printed_by, ran
 
 from heaplab.machine import elf, interposition
 from heaplab.machine.execute import environment_for
-from heaplab.records import Arm, Sample
+from heaplab.results.records import Arm, Sample
 
 
 def library_of(path: Path | None) -> Arm:

@@ -15,6 +15,7 @@ from heaplab.machine import slices
 from heaplab.machine.execute import CannotStartError, Execution, Job, Steps
 from heaplab.machine.slices import Sliced, in_slices
 from heaplab.machine.watch import Limits
+from heaplab.results.own_program import OwnProgram
 
 pytestmark = pytest.mark.starts_programs
 
@@ -125,7 +126,7 @@ def test_the_executions_of_a_run_begin_together() -> None:
 def test_a_workload_leaves_pauses_out_of_its_clock() -> None:
     """The times that workloads take themselves are those of their own turns."""
 
-    program = native.program(native.OwnProgram("large_cycle"))
+    program = native.program(OwnProgram("large_cycle"))
     assert program
 
     def sample() -> Steps[dict[str, dict[str, float]]]:

@@ -15,13 +15,13 @@ from laboratory import WARM, Laboratory
 from subprocesses import HEAPLAB, HEEDING, SHARED, compiled, executable, gone, until, written
 
 from heaplab.catalog import contents as catalogs
-from heaplab.catalog.spec import Fixture, Workload
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import alone, environment_for, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs import INPUTS, CheckedExecution, PreparedProgram
-from heaplab.records import Status
+from heaplab.results.records import Status
+from heaplab.results.spec import Fixture, Workload
 
 LIMITS = Limits(time=20)
 PROGRAMS = [work for work in catalogs.load().workloads.values() if work.kind == "program" and not work.server]

@@ -9,7 +9,7 @@ import pytest
 import synthetic
 from subprocesses import printed_by
 
-from heaplab.catalog import spec
+from heaplab.results import spec
 
 RESEARCH = Path(__file__).parents[3] / "research"
 

@@ -12,15 +12,15 @@ from laboratory import WARM, Laboratory, cut_off, success
 
 from heaplab import claims
 from heaplab.analysis import Analysis, Judged, Study
-from heaplab.campaign import plan, store
-from heaplab.catalog import spec
+from heaplab.campaign import plan
 from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
-from heaplab.records import CONTROL_SUFFIX, Metric, Run, Status
 from heaplab.report.choices import choice, situation_figure, situation_tables, situations
 from heaplab.report.page import report_page
 from heaplab.report.tables import heat_map, interaction, summary, table_parts
 from heaplab.report.tables.table_parts import Table
+from heaplab.results import spec, store
+from heaplab.results.records import CONTROL_SUFFIX, Metric, Run, Status
 from heaplab.stats import Interval, Verdict
 
 STRATEGIES = ["AS1", "AS2", "AS3", "AS4", "AS7"]

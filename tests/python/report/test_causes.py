@@ -7,9 +7,9 @@ import pytest
 import synthetic
 
 from heaplab.analysis import Analysis
-from heaplab.records import Metric, Run
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.words.causes import causes, sentences
+from heaplab.results.records import Metric, Run
 
 PROGRAM = [synthetic.experiments()[3]]
 TIMES = {"glibc": (1.0, 1.0), "slow": (2.0, 1.0), "swift": (0.5, 1.0)}

@@ -12,10 +12,10 @@ from laboratory import Laboratory, refusal, success
 
 import heaplab
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS, Analysis
-from heaplab.campaign import store
 from heaplab.errors import UsageError
-from heaplab.records import Status
 from heaplab.report.machine_readable import export, json_summary
+from heaplab.results import store
+from heaplab.results.records import Status
 
 ALLOCATORS = ["glibc", "jemalloc"]
 

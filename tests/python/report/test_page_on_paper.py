@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
 from heaplab.report.page import report_page
+from heaplab.results import store
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import synthetic
 from rich.console import Console
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK
-from heaplab.records import Campaign, Metric, Run
 from heaplab.report.page import report_page
 from heaplab.report.terminal import summary_text
+from heaplab.results.records import Campaign, Metric, Run
 from heaplab.stats import Verdict
 
 MIB = synthetic.MIB

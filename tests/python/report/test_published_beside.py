@@ -8,9 +8,9 @@ import synthetic
 from test_candidates import STRATEGIES, experiment, records_of
 
 from heaplab.analysis import Study
-from heaplab.catalog.published_spec import Published, PublishedTable, StatedRatio
 from heaplab.report.page import published_beside, reproduction_pictures
 from heaplab.report.tables import summary
+from heaplab.results.published_spec import Published, PublishedTable, StatedRatio
 
 ELEMENTS = {"across": "strategy", "columns": STRATEGIES, "down": "elements"}
 PER_CENT = {"unit": "%", "relative_to": "AS1"}

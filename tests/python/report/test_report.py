@@ -11,16 +11,17 @@ import synthetic
 from rich.console import Console
 
 from heaplab.analysis import Judged, Power
-from heaplab.catalog import spec
-from heaplab.records import End, Status, Timing
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.page import report_page
 from heaplab.report.page.hosts import Advised, agreement
 from heaplab.report.terminal import summary_text
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.report.words.advice import Answer, answer
 from heaplab.report.words.next_steps import next_steps
+from heaplab.results import spec
+from heaplab.results.records import End, Status, Timing
 from heaplab.stats import Interval, Verdict
+from heaplab.text import units
 
 
 def summary_of(analysis):
@@ -465,18 +466,3 @@ def test_a_missing_figure_is_no_verdict():
     assert wording.ratio(judged) == units.NOTHING
     found = json_summary.plain_judged(judged, wording.TIME)
     assert [found[name] for name in ("ratio", "low", "high", "verdict")] == [None] * 4
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (1_000_000, "B", "977 KiB"),
-        (3 << 19, "B", "1.50 MiB"),
-        (0.0123, "s", "12.3 ms"),
-        (2.5e-6, "s", "2.50 µs"),
-        (1.5e6, "1/s", "1.50M/s"),
-        (4096, "1", "4,096"),
-    ],
-)
-def test_a_value_is_shown_in_the_largest_unit_it_fills(value, unit, text):
-    assert units.show(value, unit) == text

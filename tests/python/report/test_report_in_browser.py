@@ -10,8 +10,8 @@ import test_candidates
 from playwright.sync_api import Browser, Page
 from traces import two_threads, write_trace
 
-from heaplab.records import AnyRecord
 from heaplab.report.page import report_page
+from heaplab.results.records import AnyRecord
 from heaplab.trace_report import trace_page
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process

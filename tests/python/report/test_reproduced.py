@@ -6,10 +6,10 @@ import pytest
 import synthetic
 
 from heaplab.analysis import Analysis
-from heaplab.catalog.publication_spec import NumberedPart, Publication
-from heaplab.catalog.spec import Expectation, Experiment
 from heaplab.report.page import reproduced, reproduction_page, reproduction_pictures
 from heaplab.report.page.reproduced import Reproduced
+from heaplab.results.publication_spec import NumberedPart, Publication
+from heaplab.results.spec import Expectation, Experiment
 
 FASTER = Expectation(says="jemalloc is faster.", test="better_than", arguments={"allocator": "jemalloc"})
 SLOWER = Expectation(

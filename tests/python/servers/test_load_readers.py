@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.catalog.load_generators import READERS
-from heaplab.catalog.server_spec import Server, taken_figure
 from heaplab.errors import HeaplabError
+from heaplab.results.load_generators import READERS
+from heaplab.results.server_spec import Server, taken_figure
 from heaplab.servers import readers
 from heaplab.servers.readers import read
 

@@ -17,16 +17,16 @@ from subprocesses import compiled, executable, ran, until
 from heaplab.analysis import Analysis
 from heaplab.campaign.command_line import matching, why_absent
 from heaplab.catalog import contents as catalogs
-from heaplab.catalog.server_spec import Server
-from heaplab.catalog.spec import Workload
 from heaplab.cli.benchmarks import given_server
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, process_tree
 from heaplab.machine.execute import plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs import PreparedServer
-from heaplab.records import Status
 from heaplab.report.tables.server_table import server_tables
+from heaplab.results.records import Status
+from heaplab.results.server_spec import Server
+from heaplab.results.spec import Workload
 from heaplab.servers import ServedRun, ServerJob, free_port, serve
 
 pytestmark = pytest.mark.starts_programs

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from heaplab.campaign.plan import Cell
-from heaplab.catalog import spec
-from heaplab.records import Arm, Campaign, Process, Run, Status
+from heaplab.results import spec
+from heaplab.results.records import Arm, Campaign, Process, Run, Status
 
 
 def bare_arm(name: str, **more: object) -> Arm:

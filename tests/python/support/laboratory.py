@@ -13,9 +13,9 @@ import click
 import pytest
 
 from heaplab import cli
-from heaplab.campaign import store
 from heaplab.machine import host
-from heaplab.records import Run, Status
+from heaplab.results import store
+from heaplab.results.records import Run, Status
 
 Call = Callable[..., tuple[int, str]]  # of heaplab: its words lead to exit status and everything printed
 CONTEXT = click.Context(cli.commands)

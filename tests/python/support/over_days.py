@@ -8,8 +8,8 @@ from heaplab.analysis import Analysis
 from heaplab.atlas import atlas_files
 from heaplab.atlas.campaign_ratios import AtlasCampaign, campaign_of
 from heaplab.atlas.many_campaigns import gathered
-from heaplab.campaign import store
-from heaplab.records import AnyRecord, Arm, Campaign, Host
+from heaplab.results import store
+from heaplab.results.records import AnyRecord, Arm, Campaign, Host
 
 NAMES = ["glibc", "jemalloc", "mimalloc"]
 EXPERIMENT = synthetic.experiment("laws", "acdc", {"threads": [1, 2]}, [])

@@ -7,9 +7,9 @@ from conftest import EXPERIMENT, WORKLOAD, WORKLOAD_CARD
 from laboratory import call, success
 from subprocesses import compiled, written
 
-from heaplab.campaign import store
 from heaplab.cluster import Completion, merging, read_plan, shard_states
-from heaplab.records import CONTROL_SUFFIX, Status
+from heaplab.results import store
+from heaplab.results.records import CONTROL_SUFFIX, Status
 
 SHARDS = 3
 BLOCKS = 2  # of a shard

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import store
-from heaplab.catalog import spec
-from heaplab.records import (
+from heaplab.results import spec, store
+from heaplab.results.records import (
     CONTROL_SUFFIX,
     AnyRecord,
     Arm,

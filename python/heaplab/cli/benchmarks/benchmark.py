@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.catalog import spec
 from heaplab.catalog.contents import Catalog
-from heaplab.catalog.server_spec import Server
 from heaplab.cli.benchmarks import given_server, program_experiment, recorded_trace, selection
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.options.replay_options import refuse_without_trace
-from heaplab.records import Arm, Input, Parameter
+from heaplab.results import spec
+from heaplab.results.records import Arm, Input, Parameter
+from heaplab.results.server_spec import Server
 
 NONE_GIVEN: Mapping[str, Any] = MappingProxyType({})
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from heaplab.cli.options.arm_options import GivenCommand, Settings
 from heaplab.errors import UsageError
 from heaplab.machine import interposition, setting_proof
-from heaplab.records import CONTROL_SUFFIX, Arm
+from heaplab.results.records import CONTROL_SUFFIX, Arm
 
 
 def refuse_others(commands: Sequence[GivenCommand], others: bool) -> None:

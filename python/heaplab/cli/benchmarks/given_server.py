@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from heaplab.catalog.server_spec import MAIN_METRIC, Server, after
-from heaplab.catalog.spec import Experiment, Plot, Workload
 from heaplab.cli.options.server_options import FIELDS
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.results.server_spec import MAIN_METRIC, Server, after
+from heaplab.results.spec import Experiment, Plot, Workload
 from heaplab.servers import port_of
 
 NEEDED = ("ready", "load", "take")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heaplab.campaign import standard_input
-from heaplab.catalog import server_spec, spec
 from heaplab.cli.benchmarks import given_server
 from heaplab.cli.benchmarks.given_server import Measured
 from heaplab.cli.benchmarks.selection import note
 from heaplab.errors import UsageError
 from heaplab.machine import elf, interposition
 from heaplab.machine.execute import environment_for, plain_environment
-from heaplab.records import Arm, Input
+from heaplab.results import server_spec, spec
+from heaplab.results.records import Arm, Input
 
 PROGRAM = "program"  # id of the experiment and of the workload made of a user's program
 BLOCKS = (5, 30)  # at least, at most

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from heaplab.catalog import locate, native, spec
+from heaplab.catalog import locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks.given_server import Measured
 from heaplab.cli.benchmarks.program_experiment import BLOCKS
@@ -20,7 +20,8 @@ from heaplab.cli.options.program_command import TRACE
 from heaplab.cli.options.replay_options import PACE, RECORDED
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Parameter
+from heaplab.results import spec
+from heaplab.results.records import Parameter
 from heaplab.traces import architecture, foreign
 from heaplab.traces.tool import ANY_NAME
 

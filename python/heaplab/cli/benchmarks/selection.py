@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import click
 
 from heaplab.campaign.command_line import why_absent
-from heaplab.catalog import allocator_spec, locate, native, spec
+from heaplab.catalog import allocator_spec, locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.options.arm_options import GivenAllocator, GivenFactorial
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import setting_proof
-from heaplab.records import CONTROL_SUFFIX, Arm
+from heaplab.results import spec
+from heaplab.results.records import CONTROL_SUFFIX, Arm
 
 BASELINE = "glibc"
 

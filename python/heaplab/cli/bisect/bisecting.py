@@ -20,8 +20,8 @@ from heaplab.cli.gate.run_gate import COULD_NOT_TELL
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
-from heaplab.report.words import units
 from heaplab.stats import LEVEL
+from heaplab.text import units
 
 AGAINST_OLD, BEFORE, AFRESH = "to OLD", "before it", "to the one before"
 

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from heaplab import analysis, regular_file
-from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import SAME_MACHINE
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks.benchmark import request_of
@@ -23,12 +22,13 @@ from heaplab.cli.gate import auto_budget, run_gate
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.measuring_options import COUNTERS, ONLY_CALLGRIND
 from heaplab.cli.options.option_types import DEFAULT_PARENT
-from heaplab.cli.reading.results import load
+from heaplab.cli.reading.shown_results import load
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
 from heaplab.output import write_text
-from heaplab.records import Parameter
 from heaplab.report.terminal import gate_output
+from heaplab.results import store
+from heaplab.results.records import Parameter
 from heaplab.stats import GateVerdict
 
 FILE_NAME = "bisect.json"

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
-from heaplab.catalog import contents as catalogs, spec
+from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import command_arms, recorded_trace, selection
 from heaplab.cli.benchmarks.benchmark import (
@@ -26,9 +26,10 @@ from heaplab.cli.options.arm_options import GivenCommand
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.measuring_options import refuse_program_beside_suite
 from heaplab.cli.options.option_types import DEFAULT_PARENT
-from heaplab.cli.reading.results import tell
+from heaplab.cli.reading.shown_results import tell
 from heaplab.errors import UsageError
-from heaplab.records import Arm, Campaign, Parameter
+from heaplab.results import spec, store
+from heaplab.results.records import Arm, Campaign, Parameter
 
 
 def compare(

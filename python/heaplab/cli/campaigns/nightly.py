@@ -9,7 +9,6 @@ import click
 from heaplab.atlas import atlas_files
 from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import Atlas, gathered
-from heaplab.campaign import store
 from heaplab.catalog import contents as catalogs, newest
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
@@ -18,8 +17,9 @@ from heaplab.cli.inventory.get import obtained
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.errors import HeaplabError
-from heaplab.report.words import units
+from heaplab.results import store
 from heaplab.stats import GateVerdict
+from heaplab.text import units
 
 CAMPAIGNS, SITE, CATALOG = "campaigns", "site", "catalog"
 

@@ -5,17 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heaplab import claims
-from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store, trial
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, trial
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.scale_steps import ScaleStep
 from heaplab.campaign.trial import Forecast
-from heaplab.catalog import locate, spec
+from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.benchmarks.benchmark import Benchmark, request_of
 from heaplab.cli.campaigns.measuring import named_by_all
 from heaplab.cli.options.given_options import ComparisonOptions
-from heaplab.records import Arm
+from heaplab.results import spec, store
+from heaplab.results.records import Arm
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 
 from heaplab.analysis import Analysis
-from heaplab.campaign import memory_needs, scale_steps, store
+from heaplab.campaign import memory_needs, scale_steps
 from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import PATIENCE_S, Forecast
-from heaplab.catalog import contents as catalogs, spec
+from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.campaigns.divided_budget import (
@@ -30,11 +30,12 @@ from heaplab.cli.campaigns.planned_experiment import arms_of, planned_of
 from heaplab.cli.campaigns.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
 from heaplab.cli.options.given_options import ComparisonOptions
 from heaplab.cli.options.option_types import DEFAULT_PARENT
-from heaplab.cli.reading.results import REPORT_NAME
+from heaplab.cli.reading.shown_results import REPORT_NAME
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.output import write_text
 from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
-from heaplab.report.words import units
+from heaplab.results import spec, store
+from heaplab.text import units
 
 PAGE, PICTURES = "reproduction.md", "reproduction"
 

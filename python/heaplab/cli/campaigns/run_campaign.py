@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from heaplab import analysis, stats
-from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, store
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import PilotRunner
@@ -16,8 +16,9 @@ from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.screen import exit_status
 from heaplab.cli.screen.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
-from heaplab.records import Campaign, Run, Timing
 from heaplab.report.words import beyond_malloc
+from heaplab.results import store
+from heaplab.results.records import Campaign, Run, Timing
 
 TO_GO_ON = "the same command goes on"  # what a user may do after an interruption
 

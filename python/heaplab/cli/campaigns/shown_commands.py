@@ -9,7 +9,7 @@ from heaplab.campaign.command_line import program_of, words_of
 from heaplab.campaign.measure_run import environment_of
 from heaplab.campaign.plan import Cell
 from heaplab.machine.execute import plain_environment
-from heaplab.records import CONTROL_SUFFIX, Arm
+from heaplab.results.records import CONTROL_SUFFIX, Arm
 
 
 def shown_commands(request: Request) -> Iterator[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-import heaplab
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.check import check_outcomes, check_summary, deviations, parts, run_tests
@@ -20,7 +19,8 @@ from heaplab.cli.screen.step_display import StepDisplay
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host
-from heaplab.records import Arm
+from heaplab.results.records import Arm
+from heaplab.version import __version__
 
 TABLE = "deviations.toml"
 
@@ -94,7 +94,7 @@ def check(
     if as_json:
         content = {
             "schema_version": 1,
-            "heaplab": heaplab.__version__,
+            "heaplab": __version__,
             "started": began.isoformat(timespec="seconds"),
             "command": sys.argv,
             "host": host.facts(),

@@ -11,9 +11,7 @@ from typing import Any, Literal
 import click
 from pydantic import Field
 
-import heaplab
 from heaplab.catalog import contents as catalogs, toml_file
-from heaplab.catalog.checked import Spec
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.benchmarks.benchmark import Benchmark, benchmark_of
@@ -31,7 +29,9 @@ from heaplab.cluster.plan_folder import (
     write_plan,
 )
 from heaplab.errors import UsageError
-from heaplab.records import Arm
+from heaplab.results.checked import Spec
+from heaplab.results.records import Arm
+from heaplab.version import __version__
 
 OF_MACHINES = ("nodes", "cpus", "architecture")
 # Settings of a kind of machine that engines read.
@@ -87,7 +87,7 @@ def make_plan(
     more = builds_of(builds, wanted, arms)
     content = PlanFile(
         hash="",
-        heaplab=heaplab.__version__,
+        heaplab=__version__,
         made=datetime.now(UTC),
         command=["heaplab", *sys.argv[1:]],
         scale=benchmark.scale,

@@ -10,22 +10,23 @@ from typing import Any
 
 import click
 
-import heaplab
-from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.catalog import contents as catalogs, locate, spec
+from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import selection
 from heaplab.cli.campaigns.run_campaign import opened_at, run_campaign
 from heaplab.cli.options.arm_options import GivenAllocator, Settings
 from heaplab.cli.options.given_options import HowOptions
-from heaplab.cli.reading.results import without_figure
+from heaplab.cli.reading.shown_results import without_figure
 from heaplab.cluster import bundle as bundles
 from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, Shard, read_plan
 from heaplab.cluster.shard_states import Completion, state_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host, setting_proof, topology
-from heaplab.records import Arm, Host
+from heaplab.results import spec, store
+from heaplab.results.records import Arm, Host
+from heaplab.version import __version__
 
 
 def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> int:
@@ -72,9 +73,9 @@ def shard_of(plan: Plan, text: str) -> Shard:
 
 def refuse_wrong_node(plan: Plan, shard: Shard) -> None:
     """Raise UsageError if the shard is for other nodes or another version of heaplab."""
-    if plan.file.heaplab != heaplab.__version__:
+    if plan.file.heaplab != __version__:
         raise UsageError(
-            f"{plan.folder}: planned by heaplab {plan.file.heaplab}, this is {heaplab.__version__}; "
+            f"{plan.folder}: planned by heaplab {plan.file.heaplab}, this is {__version__}; "
             "a plan is carried out by one version"
         )
     wanted = plan.machine_of(shard).architecture

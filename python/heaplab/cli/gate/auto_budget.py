@@ -4,13 +4,14 @@ from math import ceil, isfinite
 from pathlib import Path
 
 from heaplab import analysis
-from heaplab.campaign import begin_or_resume as campaigns, store
+from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.campaign.store import Results
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.campaigns.run_campaign import TO_GO_ON, needed_by, run_campaign
 from heaplab.cli.options.given_options import GateOptions
 from heaplab.cli.options.quantities import show_duration
+from heaplab.results import store
+from heaplab.results.store import Results
 
 FIRST_LOOK_S = 60.0  # of measuring, from which the variation of the runs is estimated
 MOST_S = 1800.0  # nobody waits longer for a gate

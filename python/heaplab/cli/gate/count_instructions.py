@@ -7,9 +7,8 @@ import click
 
 from heaplab import analysis
 from heaplab.analysis.power import block_seconds
-from heaplab.campaign import begin_or_resume as campaigns, plan, store
+from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.campaign.store import Results
 from heaplab.cli.benchmarks.benchmark import with_note
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.campaigns.run_campaign import TO_GO_ON, opened_for, run_campaign
@@ -17,7 +16,9 @@ from heaplab.cli.options.given_options import GateOptions
 from heaplab.errors import HeaplabError
 from heaplab.machine import callgrind
 from heaplab.machine.purge_timers import without_timers
-from heaplab.records import Run, Status
+from heaplab.results import store
+from heaplab.results.records import Run, Status
+from heaplab.results.store import Results
 
 FOLDER = "callgrind"  # within the folder of the gate
 BLOCKS = 3  # counts vary little: they need fewer blocks than times, but enough to see whether they vary

@@ -13,7 +13,6 @@ import click
 
 from heaplab import analysis
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.campaign.store import Results
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.cli.benchmarks import command_arms, recorded_trace, selection
@@ -38,13 +37,14 @@ from heaplab.cli.options.measuring_options import (
 )
 from heaplab.cli.options.option_types import DEFAULT_PARENT
 from heaplab.cli.options.program_command import TYPED
-from heaplab.cli.reading.results import load, without_figure
+from heaplab.cli.reading.shown_results import load, without_figure
 from heaplab.cli.screen.exit_status import DONE
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import callgrind
-from heaplab.records import Arm
 from heaplab.report.terminal import gate_output
+from heaplab.results.records import Arm
+from heaplab.results.store import Results
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
 SPARE, LEAST_S = 3.0, 30.0  # budget of counting: so many times its estimate, but at least so many seconds

@@ -7,6 +7,7 @@ import click
 from heaplab.catalog import native
 from heaplab.errors import UsageError
 from heaplab.machine.preload_paths import loadable
+from heaplab.results.own_program import OwnProgram
 
 
 @click.command()
@@ -19,7 +20,7 @@ def path(extra: tuple[Path, ...], name: str) -> None:
     Example:
       LD_PRELOAD=$(heaplab path jemalloc) ls
     """
-    if found := native.program(native.OwnProgram(name)) or native.library(name):
+    if found := native.program(OwnProgram(name)) or native.library(name):
         click.echo(loadable(str(found)) if found.suffix == ".so" else found)
         return
     # Here because it imports pydantic, which heaplab's own files do not need.

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 from pydantic import TypeAdapter
 
-from heaplab.catalog import allocator_spec, contents as catalogs, locate, spec
+from heaplab.catalog import allocator_spec, contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.results import spec
 
 WIDTH_MOST = 100  # columns: longer lines are hard to read
 INDENT = 15  # columns of the names at the left

@@ -2,9 +2,9 @@
 
 import click
 
-from heaplab.catalog.load_generators import READERS
 from heaplab.cli.options.measuring_options import Options
 from heaplab.cli.options.option_types import DURATION, DURATIONS
+from heaplab.results.load_generators import READERS
 
 SERVER_OPTIONS: Options = [
     click.option(

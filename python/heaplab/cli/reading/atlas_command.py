@@ -28,7 +28,7 @@ def atlas(results: tuple[Path, ...], output: Path, quiet: bool) -> None:
     exit_status.refuse_small_address_space()
     from heaplab.atlas import atlas_files
     from heaplab.atlas.many_campaigns import gathered
-    from heaplab.report.words import units
+    from heaplab.text import units
 
     if quiet:
         click.echo(atlas_files.write(gathered(results), output))

@@ -34,7 +34,7 @@ def report(results: tuple[Path, ...], output: Path | None) -> None:
     """
     exit_status.refuse_small_address_space()
     from heaplab import analysis
-    from heaplab.cli.reading.results import REPORT_NAME, load
+    from heaplab.cli.reading.shown_results import REPORT_NAME, load
     from heaplab.report.page import hosts, report_page
 
     read = [load(path) for path in results]
@@ -60,7 +60,7 @@ def power(results: Path, as_json: bool) -> None:
     """
     exit_status.refuse_small_address_space()
     from heaplab import analysis
-    from heaplab.cli.reading.results import load
+    from heaplab.cli.reading.shown_results import load
     from heaplab.console import console
     from heaplab.report.tables import power_table
 
@@ -100,7 +100,7 @@ def export(results: tuple[Path, ...], output: Path | None, what: str) -> None:
     """
     exit_status.refuse_small_address_space()
     from heaplab import analysis
-    from heaplab.cli.reading.results import load
+    from heaplab.cli.reading.shown_results import load
     from heaplab.report.machine_readable.export import as_csv, as_markdown_table, rows_of, write_parquet
 
     suffix = output.suffix if output else CSV
@@ -131,10 +131,10 @@ def claims(results: tuple[Path, ...], as_json: bool) -> None:
     """
     exit_status.refuse_small_address_space()
     from heaplab import analysis, claims as published
-    from heaplab.campaign import store
-    from heaplab.cli.reading.results import load
+    from heaplab.cli.reading.shown_results import load
     from heaplab.console import console
     from heaplab.report.terminal import summary_text
+    from heaplab.results import store
 
     paths = results or tuple(sorted(DEFAULT_PARENT.glob(f"*/{store.FILE_NAME}")))
     if not paths:

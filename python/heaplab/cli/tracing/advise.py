@@ -25,7 +25,7 @@ from heaplab.holders import advice_json, advice_page, holding_tables, ways_tried
 from heaplab.holders.answer import Evidence, HolderAnswer, answers_of, growing_answers
 from heaplab.holders.replaying import RUNS, Recording, Treatment
 from heaplab.holders.sentences import growth
-from heaplab.records import Arm, Coverage
+from heaplab.results.records import Arm, Coverage
 from heaplab.traces import trace_coverage
 from heaplab.traces.profile import Profile, of_process
 

@@ -13,7 +13,7 @@ from heaplab.cli.options.option_types import DURATION, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.cli.options.program_command import ProgramCommand
 from heaplab.cli.tracing import trace_summary
 from heaplab.errors import HeaplabError
-from heaplab.records import Arm
+from heaplab.results.records import Arm
 from heaplab.traces import recording, tool
 
 SILENT_S = 2.0  # between two notes on the progress

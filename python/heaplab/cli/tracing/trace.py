@@ -13,7 +13,7 @@ from heaplab.cli.tracing.record import ProgressNote
 from heaplab.console import console, put
 from heaplab.errors import UsageError
 from heaplab.output import write_text
-from heaplab.report.words.units import counted
+from heaplab.text.units import counted
 from heaplab.trace_report import trace_changes, trace_page, trace_terminal
 from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, tool
 from heaplab.traces.profile import Profile, busiest, of_process

@@ -4,7 +4,7 @@ from pathlib import PurePath
 from typing import Any
 
 from heaplab.report.words import beyond_malloc
-from heaplab.report.words.units import counted
+from heaplab.text.units import counted
 from heaplab.traces import architecture, trace_coverage
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

@@ -15,7 +15,7 @@ from heaplab.cli.benchmarks import selection
 from heaplab.cli.benchmarks.benchmark import benchmark_of, request_of, with_note
 from heaplab.cli.options.given_options import HowOptions
 from heaplab.cli.options.program_command import TYPED
-from heaplab.cli.reading.results import tell
+from heaplab.cli.reading.shown_results import tell
 from heaplab.cli.tune.tuning_arms import Trial, combinations, trials_of
 from heaplab.cli.tune.tuning_rounds import (
     COMBINING,
@@ -27,8 +27,8 @@ from heaplab.cli.tune.tuning_rounds import (
     without_any_figure,
 )
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.records import Arm
 from heaplab.report.terminal.tuned import Tuned, plain_tuned
+from heaplab.results.records import Arm
 
 TIMES_A_COMPARISON = 2  # the default budget: a confirmation has half of it
 

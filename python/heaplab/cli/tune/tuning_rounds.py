@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heaplab import analysis
-from heaplab.campaign import store
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.campaigns.run_campaign import TO_GO_ON, is_measured, opened_for, run_campaign
 from heaplab.cli.options.given_options import HowOptions
-from heaplab.cli.reading.results import load
+from heaplab.cli.reading.shown_results import load
 from heaplab.errors import HeaplabError
-from heaplab.records import Arm, Status
+from heaplab.results import store
+from heaplab.results.records import Arm, Status
 
 COARSE = 0.05  # precision of the rounds that only choose
 SEEDS = 1000  # between the seeds of two rounds: more than a round has blocks, so that no seed is used twice

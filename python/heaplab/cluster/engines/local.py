@@ -6,7 +6,7 @@ from heaplab.cluster.engines import worker
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import Plan
 from heaplab.errors import HeaplabError
-from heaplab.report.words import units
+from heaplab.text import units
 
 NAME = "local"
 

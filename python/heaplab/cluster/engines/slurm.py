@@ -14,7 +14,7 @@ from pathlib import Path
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, HASH_SHOWN, START_SCRIPT, Plan
 from heaplab.errors import UsageError
-from heaplab.report.words import units
+from heaplab.text import units
 
 # The options of a kind of machine in the plan, which are options of sbatch.
 OF_A_MACHINE = ("account", "constraint", "partition", "qos", "reservation", "time")

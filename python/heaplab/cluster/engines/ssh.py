@@ -17,7 +17,7 @@ from heaplab.cluster.engines import copies, worker
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, Plan
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.report.words import units
+from heaplab.text import units
 
 RECORD = "ssh.json"
 OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=15")

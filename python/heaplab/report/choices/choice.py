@@ -15,9 +15,10 @@ from heaplab.report.choices.situations import (
     situations,
 )
 from heaplab.report.tables.table_parts import Table
-from heaplab.report.words import strategies, units, wording
+from heaplab.report.words import strategies, wording
 from heaplab.report.words.next_steps import Step, steps_of_choice
 from heaplab.stats import Keyed
+from heaplab.text import units
 
 FEW = 3  # largest number of situations that a sentence names
 

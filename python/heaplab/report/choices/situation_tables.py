@@ -5,8 +5,9 @@ from heaplab.report.choices.situations import Family, StrategyAnswer
 from heaplab.report.tables.heat_map import DIMENSIONS, span
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
-from heaplab.report.words import strategies, units
+from heaplab.report.words import strategies
 from heaplab.stats import Verdict, judge
+from heaplab.text import units
 
 
 def answer_table(answers: list[StrategyAnswer]) -> Table:

@@ -10,8 +10,9 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import MEMORY, Judged, MeasuredCell, Study
-from heaplab.report.words import strategies, units
+from heaplab.report.words import strategies
 from heaplab.stats import Interval, Keyed, Verdict, judge
+from heaplab.text import units
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from heaplab.analysis import CELL_COLUMNS, RUN_COLUMNS, Analysis, cell_rows, run_rows
 from heaplab.errors import HeaplabError
-from heaplab.report.words import markdown
+from heaplab.text import markdown
 
 Row = dict[str, Any]
 TABLES = {"cells": (cell_rows, CELL_COLUMNS), "runs": (run_rows, RUN_COLUMNS)}

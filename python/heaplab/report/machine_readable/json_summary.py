@@ -14,12 +14,12 @@ from heaplab.analysis import (
     effects,
     worst_cells,
 )
-from heaplab.catalog import spec
 from heaplab.report.tables.aspect_answer import METRICS, by_aspect, headline, kinds_with_mean
 from heaplab.report.tables.interaction import means
 from heaplab.report.words import wording
 from heaplab.report.words.advice import answer
 from heaplab.report.words.causes import Cause, causes, sentences
+from heaplab.results import spec
 from heaplab.stats import Interval, Why, finite
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from heaplab.analysis import Analysis
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.report.words.advice import Answer, answer
+from heaplab.text import units
 
 MACHINE = ("cpu", "cpus", "memory")  # facts that stay the same on one machine
 

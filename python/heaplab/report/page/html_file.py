@@ -7,7 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from heaplab.report.pictures import palette
-from heaplab.report.words import units
+from heaplab.text import units
 
 
 def rendered(template: str, shared: dict[str, Any], **given: Any) -> str:

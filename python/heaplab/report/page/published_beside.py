@@ -6,16 +6,16 @@ from math import exp, isfinite, log
 
 from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
-from heaplab.catalog import spec
-from heaplab.catalog.published_spec import Published, PublishedTable, StatedRatio
-from heaplab.records import Parameter
 from heaplab.report.pictures.beside import Panel, beside
 from heaplab.report.pictures.marks import StatedPoint
 from heaplab.report.tables import heat_map, summary
 from heaplab.report.tables.heat_map import Chart
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units
-from heaplab.report.words.markdown import table as markdown_table
+from heaplab.results import spec
+from heaplab.results.published_spec import Published, PublishedTable, StatedRatio
+from heaplab.results.records import Parameter
+from heaplab.text import units
+from heaplab.text.markdown import table as markdown_table
 
 PUBLISHED = "as published"
 NO_CELL = "no such cell was measured"

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Study, power_of
-from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, evaluate_study
 from heaplab.output import write_text
-from heaplab.records import Status
 from heaplab.report.choices import situation_figure
 from heaplab.report.choices.choice import choices
 from heaplab.report.page import html_file
@@ -25,11 +23,14 @@ from heaplab.report.tables.interaction import interactions
 from heaplab.report.tables.power_table import noise_table, outlook_table
 from heaplab.report.tables.server_table import server_tables
 from heaplab.report.tables.table_parts import Table
-from heaplab.report.words import facts, units, wording
+from heaplab.report.words import facts, wording
 from heaplab.report.words.advice import answer, ordered
 from heaplab.report.words.causes import causes, sentences
 from heaplab.report.words.next_steps import next_steps, repeating
+from heaplab.results import spec
+from heaplab.results.records import Status
 from heaplab.stats import FAMILY_ERROR_TEXT, LEVEL, THRESHOLD, noise_floor
+from heaplab.text import units
 
 DRAWINGS = {"bars": figures.bars, "scatter": figures.scatter, "series": timelines.series}
 TABLES = {"heat": heat_map.heat_maps, "summary": summary.summary}

@@ -7,7 +7,6 @@ from math import isnan
 from pydantic import Field
 
 from heaplab.analysis import Analysis, Study
-from heaplab.catalog import spec
 from heaplab.claims import (
     NUMBERS,
     TESTS,
@@ -23,8 +22,9 @@ from heaplab.claims import (
     undecided,
 )
 from heaplab.errors import UsageError
-from heaplab.records import Parameter, Record
 from heaplab.report.words import facts
+from heaplab.results import spec
+from heaplab.results.records import Parameter, Record
 from heaplab.stats import Interval
 
 Arguments = dict[str, Parameter | list[Parameter]]

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from heaplab.catalog.publication_spec import NumberedPart, Publication
-from heaplab.catalog.spec import Expectation, Experiment
 from heaplab.claims import DIRECTION, ClaimOutcome, ClaimResult
 from heaplab.report.page.reproduced import Reproduced, newest
-from heaplab.report.words import units
-from heaplab.report.words.markdown import table
+from heaplab.results.publication_spec import NumberedPart, Publication
+from heaplab.results.spec import Expectation, Experiment
+from heaplab.text import units
+from heaplab.text.markdown import table
 
 NOT_RUN = "not run"
 RESULTS = [*ClaimResult, NOT_RUN]

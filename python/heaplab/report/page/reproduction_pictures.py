@@ -5,13 +5,13 @@ from itertools import count
 from pathlib import Path
 
 from heaplab.analysis import Analysis, Study
-from heaplab.catalog.published_spec import Published
 from heaplab.report.page import published_beside
 from heaplab.report.page.report_page import TABLES, Section, captioned, section
 from heaplab.report.page.reproduction_page import file_name
 from heaplab.report.pictures import canvas, palette
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words.markdown import table
+from heaplab.results.published_spec import Published
+from heaplab.text.markdown import table
 
 
 def write(analysis: Analysis, folder: Path, published: Mapping[str, Published]) -> None:

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import BASELINE, CHROME, HUES
-from heaplab.report.words import units
 from heaplab.stats import LEVEL, Interval
+from heaplab.text import units
 
 HERE, PUBLISHED = HUES[0][0], BASELINE[0]
 WITH_INTERVAL = f", with its {LEVEL} interval"

@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from heaplab.analysis import MeasuredCell, Study
-from heaplab.catalog import spec
-from heaplab.records import Parameter
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, Style
-from heaplab.report.words import units
+from heaplab.report.words import metric_units
+from heaplab.results import spec
+from heaplab.results.records import Parameter
+from heaplab.text import units
 
 LETTERS_UP = 28  # letters that fit along the vertical axis of a figure with one panel
 LETTERS_UP_PANEL = 20  # the same with several panels
@@ -53,7 +54,7 @@ def curve(
 
     `stated_points` are points that a publication states in its text.
     """
-    step = units.common_scale(study, plot.y)
+    step = metric_units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x])
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
@@ -96,7 +97,7 @@ def _swept_axis(axis: Axes, values: list[Parameter], plot: spec.Plot) -> None:
 
 def bars(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing:
     """A metric as bars with intervals: in groups along a swept parameter, or one bar per allocator."""
-    step = units.common_scale(study, plot.y)
+    step = metric_units.common_scale(study, plot.y)
     panels = panels_of(study, [plot.x] if plot.x else [])
     with mpl.rc_context(canvas.STYLE):
         rows = len(study.candidates)

@@ -10,7 +10,7 @@ from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.figures import Drawing, panels_of
 from heaplab.report.pictures.palette import Style
 from heaplab.report.pictures.timelines import MOST_PANELS
-from heaplab.report.words import units
+from heaplab.text import units
 
 PLACES = [stats.nines(share) for share in PERCENTILES.values()]
 NOTE = (

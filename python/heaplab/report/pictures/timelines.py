@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 
 from heaplab import stats
 from heaplab.analysis import MEMORY, MeasuredCell, Study
-from heaplab.catalog import spec
-from heaplab.records import Run
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing, panels_of
 from heaplab.report.pictures.palette import CHROME, Style
-from heaplab.report.words import units
+from heaplab.results import spec
+from heaplab.results.records import Run
+from heaplab.text import units
 
 PROCESS = "process"  # the series that every process has: its memory, sampled from outside
 LAYERS = ["#0072b2", "#d55e00", "#a87400", "#008a64", "#b0468f"]

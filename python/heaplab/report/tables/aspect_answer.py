@@ -6,10 +6,11 @@ from math import isclose, isfinite
 from heaplab.analysis import Analysis, AspectSummary, aspect_summaries, mixes_aspects
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.report.words.advice import Answer, answer
 from heaplab.report.words.next_steps import Step, next_steps
 from heaplab.stats import FAMILY_ERROR_TEXT, LEVEL, Verdict, noise_floor
+from heaplab.text import units
 
 METRICS = {"time": wording.TIME, "memory": wording.MEMORY}
 BETTER = {"time": "faster", "memory": "leaner"}

@@ -1,10 +1,10 @@
 """The effects of crossed settings as a table, and sentences that sum the effects up."""
 
 from heaplab.analysis import MEMORY_ONLY, TIME_ONLY, Analysis, Effect, effects
-from heaplab.catalog import spec
 from heaplab.report.tables.ratio_entry import ratio_entry
 from heaplab.report.tables.table_parts import Entry, Table
 from heaplab.report.words import wording
+from heaplab.results import spec
 
 METRICS = ((TIME_ONLY, wording.TIME), (MEMORY_ONLY, wording.MEMORY))
 

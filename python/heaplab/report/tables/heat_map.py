@@ -10,12 +10,13 @@ from math import isfinite, log2
 
 from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
-from heaplab.catalog import spec
-from heaplab.records import Parameter
 from heaplab.report.tables.metric_tables import missing
 from heaplab.report.tables.table_parts import Entry, Table, diverging, sequential
-from heaplab.report.words import strategies, units, wording
+from heaplab.report.words import metric_units, strategies, wording
+from heaplab.results import spec
+from heaplab.results.records import Parameter
 from heaplab.stats import Interval, Pair
+from heaplab.text import units
 
 # The dimensions of P0089, section 5, if a workload reports them.
 DIMENSIONS = {
@@ -85,7 +86,7 @@ def charts(study: Study, plot: spec.Plot) -> list[Chart]:
 
 def table_of(chart: Chart) -> Table:
     study, plot = chart.study, chart.plot
-    step = units.common_scale(study, plot.y)
+    step = metric_units.common_scale(study, plot.y)
     across, down = chart.values(plot.x), chart.values(chart.rows)
     found = {(row, x): chart.value(row, x) for row in down for x in across}
     known = [value.estimate for value in found.values() if isfinite(value.estimate) and value.estimate > 0]

@@ -7,8 +7,9 @@ from heaplab import stats
 from heaplab.analysis import Analysis, Judged, Study
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
-from heaplab.report.words import strategies, units, wording
+from heaplab.report.words import strategies, wording
 from heaplab.stats import Verdict
+from heaplab.text import units
 
 
 @dataclass(frozen=True)

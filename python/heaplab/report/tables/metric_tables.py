@@ -3,11 +3,12 @@
 from math import isfinite
 
 from heaplab.analysis import MEMORY, Analysis, Judged, MeasuredCell, Study
-from heaplab.catalog import spec
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
-from heaplab.report.words import units, wording
+from heaplab.report.words import metric_units, wording
+from heaplab.results import spec
 from heaplab.stats import LEVEL, Interval, geometric_mean
+from heaplab.text import units
 
 THOUSANDS = {"k": "thousands", "M": "millions", "G": "thousand millions"}  # names of the counted units
 
@@ -18,7 +19,8 @@ def cell_name(cell: MeasuredCell) -> str:
 
 def numbers(study: Study, metric: str) -> Table:
     """Medians, the ratio to the baseline with interval and verdict."""
-    step, chosen, judged = units.common_scale(study, metric), study.metric(metric), study.judged(metric)
+    step = metric_units.common_scale(study, metric)
+    chosen, judged = study.metric(metric), study.judged(metric)
     rows = []
     for cell in study.cells:
         entries = []

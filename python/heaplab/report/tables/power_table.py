@@ -8,9 +8,9 @@ from rich.markup import escape
 from heaplab.analysis import Analysis, Outlook, Power, power_of
 from heaplab.console import put, put_table
 from heaplab.report.tables.table_parts import Entry, Table, columns_of
-from heaplab.report.words import units
 from heaplab.report.words.next_steps import DAY_S
 from heaplab.stats import THRESHOLD, finite
+from heaplab.text import units
 
 ASSUMED = "A forecast: cells go on alike, estimates stay, and further blocks vary as the present ones."
 SOURCES = {

@@ -3,9 +3,10 @@
 from math import isfinite
 
 from heaplab.analysis import Judged
-from heaplab.catalog import spec
 from heaplab.report.tables.table_parts import Entry, diverging
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
+from heaplab.results import spec
+from heaplab.text import units
 
 
 def ratio_entry(

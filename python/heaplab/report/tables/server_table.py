@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from math import isfinite
 
 from heaplab.analysis import PEAK, Judged, MeasuredCell, Study
-from heaplab.catalog import spec
-from heaplab.catalog.server_spec import LAZILY_FREED
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
+from heaplab.results import spec
+from heaplab.results.server_spec import LAZILY_FREED
 from heaplab.stats import LEVEL
+from heaplab.text import units
 
 
 @dataclass(frozen=True)

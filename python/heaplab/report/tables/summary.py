@@ -4,13 +4,14 @@ from math import isfinite
 
 from heaplab import stats
 from heaplab.analysis import Judged, MeasuredCell, Study
-from heaplab.catalog import spec
-from heaplab.records import Parameter
 from heaplab.report.tables.heat_map import bounds_of
 from heaplab.report.tables.ratio_entry import judged_entry
 from heaplab.report.tables.table_parts import Entry, Table, diverging
-from heaplab.report.words import strategies, units
+from heaplab.report.words import strategies
+from heaplab.results import spec
+from heaplab.results.records import Parameter
 from heaplab.stats import LEVEL, Interval
+from heaplab.text import units
 
 # The name of the row over all cells; a parameter may have the value "all".
 TOTAL = "all cells"

@@ -16,8 +16,9 @@ from rich.markup import escape
 from heaplab.analysis import INSTRUCTIONS, MEMORY, Gate, GateCell, GateOutcome
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
-from heaplab.report.words import beyond_malloc, markdown, units
+from heaplab.report.words import beyond_malloc
 from heaplab.stats import LEVEL, GateVerdict
+from heaplab.text import markdown, units
 
 ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
 TONES = {

@@ -16,10 +16,8 @@ from heaplab.analysis import (
     Summary,
     worst_cells,
 )
-from heaplab.catalog import spec
 from heaplab.claims import ClaimOutcome, ClaimResult
 from heaplab.console import GAP, Column, put, put_command, put_table
-from heaplab.records import Run
 from heaplab.report.choices.choice import choices
 from heaplab.report.tables.aspect_answer import (
     METRICS,
@@ -33,11 +31,14 @@ from heaplab.report.tables.effects_table import effects_table
 from heaplab.report.tables.interaction import interactions
 from heaplab.report.tables.server_table import server_rows
 from heaplab.report.tables.table_parts import print_table
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.report.words.advice import Answer, answer, ordered
 from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
+from heaplab.results import spec
+from heaplab.results.records import Run
 from heaplab.stats import LEVEL, Interval
+from heaplab.text import units
 
 TONES = {"good": "green", "bad": "red", "same": "default", "open": "yellow"}
 RESULTS = {

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from heaplab.analysis import BOTH, MEMORY_ONLY, TIME_ONLY, Analysis, Judged, Summary
-from heaplab.report.words import beyond_malloc, units, wording
+from heaplab.report.words import beyond_malloc, wording
 from heaplab.stats import THRESHOLD, Interval, Verdict, Why, judge, threshold_over
+from heaplab.text import units
 
 Metrics = tuple[str | None, ...]
 

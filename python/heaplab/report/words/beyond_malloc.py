@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from heaplab.records import Coverage
-from heaplab.report.words import units
+from heaplab.results.records import Coverage
+from heaplab.text import units
 
 MOST = 3  # processes that are named
 PART = 0.1  # of what malloc does not explain: a smaller part has no word

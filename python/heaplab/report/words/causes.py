@@ -19,9 +19,10 @@ from heaplab.analysis import (
     Study,
     Summary,
 )
-from heaplab.records import CONTROL_SUFFIX
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
+from heaplab.results.records import CONTROL_SUFFIX
 from heaplab.stats import Interval, Verdict, judge
+from heaplab.text import units
 
 TITLES = {FAULTS: "page faults", SYSTEM: "system time", INSTRUCTIONS: "instructions"}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from heaplab.report.words import units
+from heaplab.text import units
 
 UNKNOWN = "not told here"
 NAMES = {

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 from heaplab.analysis import TIME_ONLY, Analysis, Study, power_of
-from heaplab.report.words import units, wording
+from heaplab.report.words import wording
 from heaplab.report.words.advice import Answer
 from heaplab.stats import THRESHOLD
+from heaplab.text import units
 
 MUCH_DISTURBED = 0.2  # of all runs
 MINUTES = 10  # of a budget that is worth another try

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from math import isinf, isnan
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, WALL, Analysis, Judged, Study
-from heaplab.catalog import spec
-from heaplab.records import SHORT_PROGRAM_S, Status, Timing
-from heaplab.report.words import units
+from heaplab.results import spec
+from heaplab.results.records import SHORT_PROGRAM_S, Status, Timing
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
+from heaplab.text import units
 
 SYMBOLS = {Verdict.LOWER: "▼", Verdict.HIGHER: "▲", Verdict.SAME: "=", Verdict.UNDECIDED: "?"}
 KINDS = {"program": "real programs", "synthetic": "synthetic workloads"}

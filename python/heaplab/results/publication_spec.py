@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from heaplab.catalog.checked import Spec
+from heaplab.results.checked import Spec
 
 
 class NumberedPart(Spec):

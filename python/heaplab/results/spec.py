@@ -8,10 +8,10 @@ from typing import Any, Literal, NewType, Self
 
 from pydantic import Field, model_validator
 
-from heaplab.catalog.checked import Spec
-from heaplab.catalog.native import REPLAY, OwnProgram
-from heaplab.catalog.server_spec import MAIN_METRIC, Server
-from heaplab.records import Campaign, Parameter
+from heaplab.results.checked import Spec
+from heaplab.results.own_program import REPLAY, OwnProgram
+from heaplab.results.records import Campaign, Parameter
+from heaplab.results.server_spec import MAIN_METRIC, Server
 
 ScaleName = Literal["quick", "full"]
 SCALES: tuple[ScaleName, ...] = ("quick", "full")

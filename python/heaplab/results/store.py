@@ -16,10 +16,9 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from heaplab import regular_file
-from heaplab.campaign import plan
-from heaplab.catalog import spec
 from heaplab.errors import HeaplabError, UsageError, fault_of
-from heaplab.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
+from heaplab.results import spec
+from heaplab.results.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
 
 FILE_NAME = "results.jsonl"
 
@@ -94,10 +93,10 @@ def without_repeated(records: Iterable[AnyRecord]) -> list[Run]:
         if not isinstance(run, Run):
             continue
         in_slices = run.turns is not None  # such a block may be measured again without slices
-        place = (plan.run_key(run), run.block, run.allocator, in_slices)
+        place = (run.key, run.block, run.allocator, in_slices)
         if place not in settled:
             runs.append(run)
-        if plan.settles(run):
+        if run.settles:
             settled.add(place)
     return runs
 

@@ -5,7 +5,6 @@ from math import floor, isfinite, log10
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # units are shown without importing numpy
-    from heaplab.analysis import Study
     from heaplab.stats import Interval
 
 STEPS: dict[str, list[tuple[float, str]]] = {
@@ -95,10 +94,3 @@ def parameter(value: object) -> str:
 def counted(number: float, one: str, several: str = "") -> str:
     """A number with its noun: "1 process", "2 processes". `several` is a plural not formed by a mere s."""
     return f"{show(number, '1')} {one if number == 1 else several or f'{one}s'}"
-
-
-def common_scale(study: "Study", metric: str) -> DisplayUnit:
-    """One unit for all panels and tables of a metric."""
-    medians = [study.median(cell, name, metric).estimate for cell in study.cells for name in study.candidates]
-    largest = max((abs(m) for m in medians if isfinite(m)), default=0.0)
-    return scale(study.metric(metric).unit, largest)

@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 from heaplab import analysis
-from heaplab.campaign import plan, store
 from heaplab.cli.benchmarks.selection import note
 from heaplab.cli.screen import exit_status
 from heaplab.console import console
 from heaplab.errors import HeaplabError
-from heaplab.records import Run, Status
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.terminal import summary_text
 from heaplab.report.terminal.tuned import Tuned, plain_tuned, print_tuned
+from heaplab.results import store
+from heaplab.results.records import Run, Status
 
 REPORT_NAME = "report.html"
 
@@ -63,5 +63,5 @@ def load(path: Path) -> store.Results:
 
 def without_figure(runs: Sequence[Run]) -> list[Run]:
     """The last attempt of every planned run that gave no figure."""
-    last = {(plan.run_key(run), run.block, run.allocator): run for run in runs}
+    last = {(run.key, run.block, run.allocator): run for run in runs}
     return [run for run in last.values() if run.status is not Status.OK]

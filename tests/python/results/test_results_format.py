@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heaplab import records
+from heaplab.results import records
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "results-format.md").read_text()

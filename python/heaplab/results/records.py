@@ -7,8 +7,9 @@ heaplab shows is computed from these lines by pure functions.
 Units are those of the metric: `s` seconds, `B` bytes, `1/s` operations a second, `1` a plain count.
 """
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -244,6 +245,21 @@ class Run(Record):
     behaviour: Behaviour | None = None  # of the first run of a candidate
     sample: Sample | None = None
     process: Process | None = None
+
+    @property
+    def key(self) -> str:
+        """Of the cell that it executes."""
+        return key_of(self.experiment, self.cell)
+
+    @property
+    def settles(self) -> bool:
+        """Whether this attempt completes a planned run. Only a void first attempt is repeated."""
+        return self.status is not Status.VOID or self.attempt > 0
+
+
+def key_of(experiment: str, swept: Mapping[str, Any]) -> str:
+    """What tells a cell of an experiment from all others, by its swept parameters."""
+    return f"{experiment} {json.dumps(swept, sort_keys=True)}"
 
 
 class Timing(Record):

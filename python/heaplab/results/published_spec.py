@@ -7,8 +7,8 @@ from typing import Literal, Self
 
 from pydantic import Field, PositiveFloat, model_validator
 
-from heaplab.catalog.checked import Spec
-from heaplab.records import Parameter
+from heaplab.results.checked import Spec
+from heaplab.results.records import Parameter
 
 Bound = Literal["about", "at most", "at least"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from heaplab.catalog.checked import Spec
-from heaplab.catalog.load_generators import READERS
+from heaplab.results.checked import Spec
+from heaplab.results.load_generators import READERS
 
 REQUESTS, THROUGHPUT, ERRORS = "requests", "throughput", "errors"
 LATENCIES = {

@@ -12,12 +12,12 @@ from subprocesses import until
 
 from heaplab.campaign import begin_or_resume
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.campaign.store import FILE_NAME, ResultsLock
 from heaplab.cli.campaigns.planned_experiment import PlannedExperiment
 from heaplab.errors import UsageError
+from heaplab.results.store import FILE_NAME, ResultsLock
 
 HOLDS = (
-    "import sys, time; from heaplab.campaign.store import FILE_NAME, ResultsLock; from pathlib import Path\n"
+    "import sys, time; from heaplab.results.store import FILE_NAME, ResultsLock; from pathlib import Path\n"
 )
 HOLDS += "lock = ResultsLock(Path(sys.argv[1]) / FILE_NAME); print(flush=True); time.sleep(600)"
 

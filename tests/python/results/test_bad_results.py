@@ -8,9 +8,9 @@ import pytest
 import synthetic
 from laboratory import Laboratory, failure, refusal
 
-from heaplab.campaign import store
 from heaplab.errors import HeaplabError
 from heaplab.report.page import report_page
+from heaplab.results import store
 
 RUN = '"kind":"run"'
 

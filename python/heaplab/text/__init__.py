@@ -1,0 +1,1 @@
+"""Values as text for people: numbers with their units, tables of Markdown."""
