@@ -38,7 +38,7 @@ python_tests() { # options of pytest
 }
 
 # The contract of malloc under mallocs of others and under the one that frees nothing.
-others='conformance[.]contract[.](glibc|jemalloc|tcmalloc|mimalloc|tbbmalloc|bump)'
+others='conformance[.]contract[.](glibc|jemalloc|tcmalloc|mimalloc|tbbmalloc|bump|steady)'
 
 # The clang compilers among the packages of lists.
 clang_in() { sed -n 's/^clang-/clang++-/p' "$@" | tr '\n' ' '; }
@@ -86,12 +86,12 @@ else
   numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
   variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
   slow='(conformance[.]contract|out_of_memory|programs|properties|stress|system_calls)'
-  forks='stress[.](fork_anywhere[.](bump|llheap|scalloc|scalloc-hardened|scalloc-cores|scalloc-hardened_asserting)'
-  forks="$forks|raw_children[.](bump|llheap.*|scalloc-hardened))"
+  forks='stress[.](fork_anywhere[.](bump|steady|llheap|scalloc|scalloc-hardened|scalloc-cores|scalloc-hardened_asserting)'
+  forks="$forks|raw_children[.](bump|steady|llheap.*|scalloc-hardened))"
   refusals='out_of_memory[.]refused[.](realloc|mremap|munmap|madvise|mprotect)[.].*'
   explored='interleavings_retaining[.]accounts_of_the_pool_against_each_other'
   explored="$explored|hole_sweep_interleavings[.]against_the_reuse_of_an_orphan"
-  rest='far[.]aging[.].*|programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|.*-.*)|linking[.]guide'
+  rest='far[.]aging[.].*|programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|steady|.*-.*)|linking[.]guide'
   release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|scalloc[.]($explored)|$rest)\$'"
   stress=HEAPLAB_STRESS=short
   asan='base harness local probes properties recorded recorder stress trace'

@@ -138,6 +138,17 @@ inline void* reserve(std::size_t bytes, std::size_t alignment) {
   return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, MAP_NORESERVE);
 }
 
+// The same at an address. Null: something is there, or the system cannot (before Linux 4.17).
+inline void* reserve_at(void* address, std::size_t bytes) {
+  HEAPLAB_ASSERT(is_whole_pages(address, bytes));
+  const errno_keeper keep;
+  void* const start = ::mmap(address, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (start == address) return start;
+  if (start != MAP_FAILED) unmap(start, bytes);
+  return nullptr;
+}
+
 // Readable, writable, zero; refused where the system takes it for an obvious overcommit.
 inline void* allocate(std::size_t bytes, std::size_t alignment = page_bytes()) {
   return map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, 0);
