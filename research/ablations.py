@@ -67,7 +67,7 @@ def main() -> None:
     )
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--only", default="", help="names of ablations, with commas between them")
-    parser.add_argument("--page", type=Path, help="write the page, with its pictures in a folder of its name")
+    parser.add_argument("--page", type=Path, help="write the page, with its picture in a folder of its name")
     asked = parser.parse_args()
     names = asked.only.split(",") if asked.only else [one.name for one in ABLATIONS]
     chosen = [one for one in ABLATIONS if one.name in names]
@@ -185,14 +185,11 @@ def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int
     for one, each in found.items():
         if one is STRATEGIES[0]:
             parts += side_by_side(runs[one.key], folder)
-        path = folder / f"{one.name}.svg"
-        path.write_text(canvas.standalone(picture(one, each)), encoding="utf-8")
         shown = f"`{one.workload} {one.options}`"
         parts += [
             f"## {one.mechanism[0].upper()}{one.mechanism[1:]}",
             f"Meant to save: {one.saves}. With: `{one.with_it}`; without: `{one.without}`. Workload: "
             f"{shown}.",
-            f"![{alt(one)}]({folder.name}/{path.name})",
             one.why,
             in_numbers(each),
         ]
@@ -266,20 +263,6 @@ def in_numbers(found: Measured) -> str:
         for first, last in [found.values[measure]]
     ]
     return f"{'; '.join(said)}. Instructions are those of a shorter run, without its start."
-
-
-def alt(one: Ablation) -> str:
-    return f"What the workload takes without the mechanism, relative to with it: {one.mechanism}."
-
-
-def picture(one: Ablation, found: Measured) -> str:
-    with mpl.rc_context(canvas.STYLE):
-        figure, (axis,) = canvas.new(1, (canvas.SINGLE[0], 1.9))
-        bars(axis, [found.ratios[measure] for measure in MEASURES])
-        axis.set_yticks(range(len(MEASURES)), list(MEASURES.values()))
-        axis.invert_yaxis()
-        axis.set_xlabel("without it, relative to with it")
-        return canvas.to_svg(figure, alt(one))
 
 
 def bars(axis: Axes, ratios: Sequence[Interval]) -> None:

@@ -3,12 +3,14 @@
 
 What runs were over time, what the processor counted, what was warmed and watched, and the options of every
 run are left out; so are the prefix that heaplab is installed under and the home directory. Figures of runs
-keep six digits. The atlas of the entry is that of the campaign. Example:
-    research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl
+keep six digits. The atlas of the entry is that of the campaign. ENTRY ends in .xz, which every command that
+reads results unpacks. Example:
+    research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
 
 import argparse
 import json
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,9 @@ def main() -> None:
     parser.add_argument("entry", type=Path, help="the file to write")
     asked = parser.parse_args()
     text = "".join(f"{line}\n" for line in lines(store.results_file(asked.results)))
-    asked.entry.write_text(text, encoding="utf-8")
-    print(f"{asked.entry}: {len(text) / 1024:.0f} KiB")
+    packed = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
+    asked.entry.write_bytes(packed)
+    print(f"{asked.entry}: {len(packed) / 1024:.0f} KiB")
 
 
 def lines(results: Path) -> Iterator[str]:

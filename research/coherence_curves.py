@@ -13,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+import site_pictures
 from heaplab.report.page.reproduced import Reproduced
 from heaplab.report.page.reproduction_page import file_name
 from heaplab.report.pictures import canvas, marks, palette
@@ -44,6 +45,9 @@ class Curves:
     @property
     def experiment(self) -> str:
         return f"scalloc-oopsla15/{self.figure}"
+
+    def picture(self, work: str) -> str:
+        return f"{Path(file_name(self.experiment)).stem}-simulated-{work}.svg"
 
 
 BOTH = ("scalloc", "scalloc-paper")
@@ -126,32 +130,35 @@ def at_most_threads(known: Counts, work: str, variant: str) -> str:
     return f"{transfers} ({atomic})"
 
 
-def write(folder: Path, known: Iterable[Reproduced]) -> None:
-    """Put the curves, with their pictures, at the end of the pages that `folder` has."""
-    measured = {one.experiment: list(one.versions) for one in known}
+def write(folder: Path) -> None:
+    """Put the lines that stand for the curves at the end of the pages that `folder` has."""
     for curves in CURVES:
         page = folder / file_name(curves.experiment)
         if page.exists():
             before = page.read_text().split(f"\n{HEADING}\n")[0].rstrip()
-            section = section_of(curves, measured.get(curves.experiment, []), page)
-            page.write_text(f"{before}\n\n{HEADING}\n\n{section}\n")
+            lines = [site_pictures.line_for(curves.picture(work), alt(work)) for work in curves.workloads]
+            page.write_text("\n\n".join([before, HEADING, WHAT, curves.says, *lines]) + "\n")
 
 
-def section_of(curves: Curves, measured: Sequence[str], page: Path) -> str:
-    styles = palette.styles(list(dict.fromkeys([*(measured or [""]), *curves.variants])))
-    lines = [WHAT, curves.says]
-    for work in curves.workloads:
-        alt = (
-            "Cache lines moved and atomic operations for an operation against threads, one line per variant "
-            f"of scalloc: {work}, simulated. Numbers in coherence.csv."
-        )
-        path = page.with_name(f"{page.stem}-simulated-{work}.svg")
-        path.write_text(canvas.standalone(picture(work, curves.variants, styles, alt)), encoding="utf-8")
-        lines.append(f"![{alt}]({path.name})")
-    return "\n\n".join(lines)
+def alt(work: str) -> str:
+    return (
+        "Cache lines moved and atomic operations for an operation against threads, one line per variant "
+        f"of scalloc: {work}, simulated. Numbers in coherence.csv."
+    )
 
 
-def picture(work: str, variants: Sequence[str], styles: Mapping[str, palette.Style], alt: str) -> str:
+def pictures(known: Iterable[Reproduced]) -> dict[str, str]:
+    """The curves by the names of their files, in the colours of the measured pictures on the same page."""
+    measured = {each.experiment: list(each.versions) for each in known}
+    drawn = {}
+    for curves in CURVES:
+        styles = palette.styles(list(dict.fromkeys([*measured[curves.experiment], *curves.variants])))
+        for work in curves.workloads:
+            drawn[curves.picture(work)] = canvas.standalone(picture(work, curves.variants, styles))
+    return drawn
+
+
+def picture(work: str, variants: Sequence[str], styles: Mapping[str, palette.Style]) -> str:
     known = counts()
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(COUNTED))
@@ -168,7 +175,7 @@ def picture(work: str, variants: Sequence[str], styles: Mapping[str, palette.Sty
             show_what_lies_at_the_bottom(axis)
         axes[0].set_ylabel("for an operation")
         canvas.legend(figure, *axes)
-        return canvas.to_svg(figure, alt)
+        return canvas.to_svg(figure, alt(work))
 
 
 def show_what_lies_at_the_bottom(axis: Axes) -> None:

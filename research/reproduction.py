@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 import coherence_curves
+import site_pictures
 from heaplab.analysis import Analysis
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
@@ -65,6 +66,11 @@ def page_of(known: list[Reproduced]) -> str:
     )
 
 
+def pictures() -> dict[str, str]:
+    """All that the site alone shows, by the names of their files."""
+    return site_pictures.packed() | coherence_curves.pictures(load(VERDICTS))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -79,7 +85,8 @@ def main() -> None:
         analysis = Analysis(results)
         known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
         reproduction_pictures.write(analysis, PAGE.with_suffix(""), catalog_here().published)
-    coherence_curves.write(PAGE.with_suffix(""), known.values())
+    coherence_curves.write(PAGE.with_suffix(""))
+    site_pictures.pack(PAGE.with_suffix(""))
     write(list(known.values()), VERDICTS)
     PAGE.write_text(page_of(list(known.values())))
 

@@ -2,8 +2,9 @@
 """Build the site: the pages of this repository, and a reference made from its sources.
 
 The pages stay where they are and are not changed for the site. What a page leads to comes with it: other
-pages, pictures, and source files and folders as pages that show them. A warning of Sphinx, such as a link to
-no heading, ends the build.
+pages, pictures, packed results, and source files and folders as pages that show them. Pictures that a page
+names and the repository does not show are drawn (research/site_pictures.py). A warning of Sphinx, such as a
+link to no heading, ends the build.
 Example: packaging/site/build.py out/site
 """
 
@@ -22,6 +23,10 @@ import python_reference
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "research"))
+import reproduction  # noqa: E402
+import site_pictures  # noqa: E402
+
 FIRST = ROOT / "README.md"
 # Pages that have others below them in the margin.
 INDEXED = {
@@ -29,7 +34,7 @@ INDEXED = {
     ROOT / "docs/archive/README.md": ["latency-*", "scalloc-*"],
     ROOT / "docs/reproduction.md": ["reproduction/*"],
 }
-PICTURES = (".png", ".svg")
+AS_THEY_ARE = (".png", ".svg", ".xz")
 LINK = re.compile(r"(?<=\]\()([\w./-]*\w)(?=(?:#[\w-]*)?\))")
 INCLUDED = re.compile(r'^#include "(heaplab/local/\w+[.]h)"', re.MULTILINE)
 LIST_OF_LINKS = re.compile(r"(?:^- \[.*\n(?:  .*\n)*)+", re.MULTILINE)
@@ -53,7 +58,7 @@ def place(path: Path) -> Path:
     if path == FIRST:
         return Path("index.md")
     relative = path.relative_to(ROOT)
-    return relative if path.suffix in (".md", *PICTURES) else Path(f"files/{str(relative).lstrip('.')}.md")
+    return relative if path.suffix in (".md", *AS_THEY_ARE) else Path(f"files/{str(relative).lstrip('.')}.md")
 
 
 def text_of(path: Path) -> str:
@@ -63,7 +68,7 @@ def text_of(path: Path) -> str:
     text = path.read_text()
     if path.suffix != ".md":
         return f"# {path.relative_to(ROOT)}\n\n````{LEXERS.get(path.suffix, 'text')}\n{text}````\n"
-    text = with_links_met(text, path)
+    text = site_pictures.shown(with_links_met(text, path))
     if path == FIRST:
         return first_page(text)
     if path == ROOT / "docs/results-format.md":
@@ -117,11 +122,13 @@ def write_pages(folder: Path) -> None:
     for path in reachable():
         target = folder / place(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.suffix in PICTURES:
+        if target.suffix in AS_THEY_ARE:
             shutil.copy(path, target)
         else:
             orphan = "---\norphan: true\n---\n" if target.is_relative_to(folder / "files") else ""
             target.write_text(orphan + text_of(path))
+    for name, drawn in reproduction.pictures().items():
+        (folder / "docs/reproduction" / name).write_text(drawn)
     for name, text in reference().items():
         target = folder / name
         target.parent.mkdir(exist_ok=True)

@@ -1,5 +1,6 @@
 """Reads files that users name: regular ones only, as a pipe or a device may have no end."""
 
+import lzma
 import os
 import stat
 from collections.abc import Iterator
@@ -22,6 +23,10 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def content_of(path: Path) -> bytes:
-    """The whole content. Raises UsageError as `opened` does."""
+    """The whole content, unpacked if the name ends in .xz. Raises UsageError as `opened` does."""
     with opened(path) as stream:
-        return stream.read()
+        packed = stream.read()
+    try:
+        return lzma.decompress(packed) if path.suffix == ".xz" else packed
+    except lzma.LZMAError as error:
+        raise UsageError(f"{path}: cannot be unpacked: {error}") from None

@@ -1,11 +1,13 @@
 """What is no file, or a file beyond all measure, is refused in one line wherever a user may name one."""
 
+import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from laboratory import call, refusal
+import synthetic
+from laboratory import call, refusal, success
 
 DEEP = "[" * 100_000
 HOSTILE_TOML = {
@@ -64,3 +66,12 @@ def test_what_is_no_file_is_not_read(
 def test_hostile_json_is_refused(tmp_path: Path, name: str, words: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     assert str(tmp_path / name) in refusal(call(words, tmp_path))
+
+
+def test_results_packed_by_xz_are_read_as_they_were(tmp_path: Path) -> None:
+    plain = synthetic.write(synthetic.campaign(), tmp_path / "results.jsonl")
+    packed, cut = tmp_path / "packed.jsonl.xz", tmp_path / "cut.jsonl.xz"
+    packed.write_bytes(lzma.compress(plain.read_bytes()))
+    assert success(call("export", packed)) == success(call("export", plain))
+    cut.write_bytes(packed.read_bytes()[:-100])
+    assert f"{cut}: cannot be unpacked: " in refusal(call("export", cut))

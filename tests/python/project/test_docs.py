@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from subprocesses import printed_by
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/faults-of-the-originals.md"
@@ -132,3 +133,12 @@ def test_the_index_of_decisions_has_each_with_its_status() -> None:
     )
     assert [name for name, _ in rows] == sorted(path.name for path in folder.glob("[0-9]*.md"))
     assert {status.split(" by ")[0] for _, status in rows} <= {"holds", "rejected", "narrowed", "replaced"}
+
+
+def test_pages_keep_few_pictures_and_the_checkout_is_small() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    pictures = [name for page in pages for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())]
+    assert 5 < len(pictures) <= 12
+    files = printed_by("git", "-C", ROOT, "ls-files", "-z").split("\0")[:-1]
+    assert len(files) > 1000
+    assert sum((ROOT / file).lstat().st_size for file in files if (ROOT / file).exists()) < 8e6

@@ -30,6 +30,7 @@ def test_results_renew_the_verdicts_of_their_experiments_alone(
     known = tool.load(tool.VERDICTS)
     monkeypatch.setattr(tool, "PAGE", tmp_path / "reproduction.md")
     monkeypatch.setattr(tool, "VERDICTS", tmp_path / "reproduction.json")
+    monkeypatch.setattr(importlib.import_module("site_pictures"), "PACKED", tmp_path / "pictures.tar.xz")
     [measured] = [one for one in synthetic.experiments() if one.id == "acdc-ismm13/fig07"]
     renewed = measured.model_copy(update={"id": "acdc-ismm13/fig10"})
     records = synthetic.campaign(["glibc", "jemalloc"], [renewed])
@@ -74,14 +75,37 @@ def numbers_of(noun: str, labels: str) -> list[int]:
     return sorted(found)
 
 
-def test_every_picture_of_the_page_is_there(tool: ModuleType) -> None:
-    pages = [
-        tool.PAGE.parent / path for path in re.findall(r"\]\((reproduction/[^)]+)\)", tool.PAGE.read_text())
-    ]
-    assert pages
-    for page in pages:
-        for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
-            assert (page.parent / name).is_file(), name
+@pytest.mark.slow
+def test_every_picture_of_a_page_is_in_the_repository_or_on_the_site(tool: ModuleType) -> None:
+    of_site = importlib.import_module("site_pictures")
+    pages = sorted(tool.PAGE.with_suffix("").glob("*.md"))
+    assert {page.name for page in pages} == set(
+        re.findall(r"\(reproduction/([^)]+)\)", tool.PAGE.read_text())
+    )
+    texts = "".join(page.read_text() for page in pages)
+    here = [name for _, name in of_site.PICTURE.findall(texts)]
+    assert set(here) == of_site.IN_REPOSITORY == {file.name for file in pages[0].parent.glob("*.svg")}
+    there = [name for name, _ in of_site.LINE.findall(texts)]
+    assert sorted(there) == sorted(tool.pictures())
+    assert sorted(here + there) == sorted(name for _, name in of_site.PICTURE.findall(of_site.shown(texts)))
+
+
+def test_packed_pictures_are_kept_as_long_as_a_page_names_them(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_site = importlib.import_module("site_pictures")
+    monkeypatch.setattr(of_site, "PACKED", tmp_path / "packed.tar.xz")
+    page, stays = tmp_path / "page.md", min(of_site.IN_REPOSITORY)
+    for number, drawn in enumerate(["first", "second"]):  # the second time from the results of another day
+        for name in ("a.svg", "b.svg", stays):
+            (tmp_path / name).write_text(f"{name}, {drawn}")
+        page.write_text(f"![Of a.](a.svg)\n\n![Of b.](b.svg)\n\n![]({stays})\n")
+        of_site.pack(tmp_path)
+        assert of_site.packed() == {name: f"{name}, {drawn}" for name in ("a.svg", "b.svg")}, number
+        assert [file.name for file in tmp_path.glob("*.svg")] == [stays]
+    page.write_text(page.read_text().replace("*On the site, `a.svg`: Of a.*\n", ""))
+    of_site.pack(tmp_path)
+    assert list(of_site.packed()) == ["b.svg"]
 
 
 @pytest.fixture
@@ -90,17 +114,15 @@ def curves(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("coherence_curves")
 
 
-@pytest.mark.slow
 def test_the_simulators_curves_end_the_pages_of_scallocs_figures(
     tool: ModuleType, curves: ModuleType, tmp_path: Path
 ) -> None:
-    known = tool.load(tool.VERDICTS)
     names = [reproduction_page.file_name(one.experiment) for one in curves.CURVES]
     assert len(names) == 7
     pages = {name: (tool.PAGE.with_suffix("") / name).read_text() for name in names}
     for number, (name, text) in enumerate(pages.items()):  # some have curves already
         (tmp_path / name).write_text(text if number % 2 else text.split(curves.HEADING)[0])
-    curves.write(tmp_path, known)
+    curves.write(tmp_path)
     assert {name: (tmp_path / name).read_text() for name in names} == pages
 
 
