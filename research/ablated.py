@@ -42,7 +42,7 @@ OF_MALLOCS = [
         without="scalloc-no-madvise",
         why="The time goes to the kernel: without madvise an eighth of the page faults are left, and "
         "twice the memory stays. So scalloc today keeps a bounded amount of it ([decision "
-        "11](decisions/0011-bound-of-retained-spans.md)).",
+        "65](decisions/0065-free-spans-are-retained.md)).",
     ),
     Ablation(
         "span-pool",

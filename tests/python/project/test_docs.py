@@ -129,7 +129,7 @@ def test_todays_results_of_scalloc_are_read_in_minutes() -> None:
 def test_the_index_of_decisions_has_each_with_its_status() -> None:
     folder = ROOT / "docs" / "decisions"
     rows = re.findall(
-        r"^\| \[\d+: .+\]\((.+)\) \| (\w[\w ]*) \| .+ \|$", (folder / "README.md").read_text(), re.M
+        r"^\| \[[\d, ]+: .+\]\((.+)\) \| (\w[\w ]*) \| .+ \|$", (folder / "README.md").read_text(), re.M
     )
     assert [name for name, _ in rows] == sorted(path.name for path in folder.glob("[0-9]*.md"))
     assert {status.split(" by ")[0] for _, status in rows} <= {"holds", "rejected", "narrowed", "replaced"}

@@ -19,7 +19,7 @@ class span_reclaim {
 
 public:
   // The background purge thread gives back records of free spans without memory once so many bytes of records
-  // may go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0031); so much may
+  // may go. Less looks for them more often, at 9 ms for 32 MiB of records (docs/decisions/0042); so much may
   // stay for good.
   static constexpr std::size_t record_sweep_bytes = 1 * mib;
 
