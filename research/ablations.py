@@ -69,24 +69,26 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of ablations, with commas between them")
     parser.add_argument("--page", type=Path, help="write the page, with its picture in a folder of its name")
     asked = parser.parse_args()
-    names = asked.only.split(",") if asked.only else [one.name for one in ABLATIONS]
-    chosen = [one for one in ABLATIONS if one.name in names]
+    names = asked.only.split(",") if asked.only else [ablation.name for ablation in ABLATIONS]
+    chosen = [ablation for ablation in ABLATIONS if ablation.name in names]
     if not chosen:
-        parser.error(f"no ablation {asked.only!r}; there are {', '.join(one.name for one in ABLATIONS)}")
+        parser.error(
+            f"no ablation {asked.only!r}; there are {', '.join(ablation.name for ablation in ABLATIONS)}"
+        )
     runs: Runs = {}
     found = {}
-    for one in chosen:
-        if one.key not in runs:
-            runs[one.key] = in_turns([each for each in chosen if each.key == one.key], asked.pairs)
-        found[one] = measured(one, runs[one.key])
-        print(one.name, *row(one, found[one])[1:], sep=" | ", file=sys.stderr, flush=True)
+    for ablation in chosen:
+        if ablation.key not in runs:
+            runs[ablation.key] = in_turns([each for each in chosen if each.key == ablation.key], asked.pairs)
+        found[ablation] = measured(ablation, runs[ablation.key])
+        print(ablation.name, *row(ablation, found[ablation])[1:], sep=" | ", file=sys.stderr, flush=True)
     if asked.page:
         write(asked.page, found, runs, asked.pairs)
 
 
 def in_turns(those: Sequence[Ablation], pairs: int) -> ByArm:
     """The runs of all arms of ablations that share a workload, each block in an order of its own."""
-    arms = list(dict.fromkeys(which for one in those for which in (one.with_it, one.without)))
+    arms = list(dict.fromkeys(which for ablation in those for which in (ablation.with_it, ablation.without)))
     commands = {which: command(those[0], which) for which in arms}
     found: ByArm = {which: [] for which in arms}
     for number in range(pairs + 1):
@@ -100,18 +102,20 @@ def in_turns(those: Sequence[Ablation], pairs: int) -> ByArm:
     return found
 
 
-def measured(one: Ablation, by_arm: ByArm) -> Measured:
+def measured(ablation: Ablation, by_arm: ByArm) -> Measured:
     ratios, values = {}, {}
     for measure in MEASURES:
-        with_it, without = ([each[measure] for each in by_arm[which]] for which in (one.with_it, one.without))
+        with_it, without = (
+            [each[measure] for each in by_arm[which]] for which in (ablation.with_it, ablation.without)
+        )
         ratios[measure] = compare(with_it, without)
         values[measure] = (median(with_it), median(without))
-    return Measured(ratios, values, transfers(one))
+    return Measured(ratios, values, transfers(ablation))
 
 
-def command(one: Ablation, which: str) -> tuple[list[str], Mapping[str, str]]:
-    program = str(native.program(OwnProgram(one.workload)))
-    words = [program, *one.options.split(), "--no-counters"]
+def command(ablation: Ablation, which: str) -> tuple[list[str], Mapping[str, str]]:
+    program = str(native.program(OwnProgram(ablation.workload)))
+    words = [program, *ablation.options.split(), "--no-counters"]
     if which.startswith("--"):
         return [*words, *which.split()], os.environ
     return words, environment_for(arm(which))
@@ -133,10 +137,10 @@ def run(words: Sequence[str], environment: Mapping[str, str]) -> dict[str, float
     }
 
 
-def instructions(one: Ablation, found: tuple[list[str], Mapping[str, str]]) -> float:
+def instructions(ablation: Ablation, found: tuple[list[str], Mapping[str, str]]) -> float:
     """What a short run takes beyond one with half of its work: instructions of the work, not of the start."""
     words, environment = found
-    option, amount = one.short.split()
+    option, amount = ablation.short.split()
     place = words.index(option) + 1
     amounts = (amount, str(int(amount) // 2))
     whole, half = (counted([*words[:place], each, *words[place + 1 :]], environment) for each in amounts)
@@ -152,14 +156,14 @@ def counted(words: Sequence[str], environment: Mapping[str, str]) -> float:
         counter.close()
 
 
-def transfers(one: Ablation) -> tuple[str, str] | None:
+def transfers(ablation: Ablation) -> tuple[str, str] | None:
     """Lines moved for an operation with 256 threads, and atomic operations in parentheses."""
-    if not one.simulated:
+    if not ablation.simulated:
         return None
     known = coherence_curves.counts()
     return (
-        coherence_curves.at_most_threads(known, one.simulated, one.with_it),
-        coherence_curves.at_most_threads(known, one.simulated, one.without),
+        coherence_curves.at_most_threads(known, ablation.simulated, ablation.with_it),
+        coherence_curves.at_most_threads(known, ablation.simulated, ablation.without),
     )
 
 
@@ -180,17 +184,17 @@ def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int
         "tell why.",
         f"`research/ablations.py --pairs {pairs} --page docs/ablations.md` wrote this page on "
         f"{datetime.now(UTC):%Y-%m-%d}.",
-        table(head, [row(one, each) for one, each in found.items()]),
+        table(head, [row(ablation, each) for ablation, each in found.items()]),
     ]
-    for one, each in found.items():
-        if one is STRATEGIES[0]:
-            parts += side_by_side(runs[one.key], folder)
-        shown = f"`{one.workload} {one.options}`"
+    for ablation, each in found.items():
+        if ablation is STRATEGIES[0]:
+            parts += side_by_side(runs[ablation.key], folder)
+        shown = f"`{ablation.workload} {ablation.options}`"
         parts += [
-            f"## {one.mechanism[0].upper()}{one.mechanism[1:]}",
-            f"Meant to save: {one.saves}. With: `{one.with_it}`; without: `{one.without}`. Workload: "
-            f"{shown}.",
-            one.why,
+            f"## {ablation.mechanism[0].upper()}{ablation.mechanism[1:]}",
+            f"Meant to save: {ablation.saves}. With: `{ablation.with_it}`; without: `{ablation.without}`. "
+            f"Workload: {shown}.",
+            ablation.why,
             in_numbers(each),
         ]
     parts.append(machine(host.facts()).strip())
@@ -203,7 +207,10 @@ def side_by_side(by_arm: ByArm, folder: Path) -> list[str]:
     ratios = {
         measure: {
             name: compare(
-                *([each[measure] for each in by_arm[f"--strategy {one}"]] for one in (names[0], name))
+                *(
+                    [each[measure] for each in by_arm[f"--strategy {strategy}"]]
+                    for strategy in (names[0], name)
+                )
             )
             for name in names[1:]
         }
@@ -240,9 +247,9 @@ def beside(ratios: Mapping[str, Mapping[str, Interval]]) -> str:
         return canvas.to_svg(figure, BESIDE)
 
 
-def row(one: Ablation, found: Measured) -> list[str]:
+def row(ablation: Ablation, found: Measured) -> list[str]:
     said = [spoken(found.ratios[measure]) for measure in MEASURES]
-    return [one.mechanism, *said, "; ".join(found.transfers) if found.transfers else "–"]
+    return [ablation.mechanism, *said, "; ".join(found.transfers) if found.transfers else "–"]
 
 
 def spoken(ratio: Interval) -> str:
@@ -276,8 +283,8 @@ def bars(axis: Axes, ratios: Sequence[Interval]) -> None:
     reach = max(2.0, *(max(each.estimate, 1 / each.estimate) * 1.3 for each in ratios))
     axis.set_xlim(1 / reach, reach)
     step = 2.0 ** (1 if reach <= 8 else 2)
-    ticks = [one for power in range(-6, 7) if 1 / reach <= (one := step**power) <= reach]
-    axis.set_xticks(ticks, [f"{one:g}×" if one >= 1 else f"1/{1 / one:g}" for one in ticks])
+    ticks = [tick for power in range(-6, 7) if 1 / reach <= (tick := step**power) <= reach]
+    axis.set_xticks(ticks, [f"{tick:g}×" if tick >= 1 else f"1/{1 / tick:g}" for tick in ticks])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.axvline(1, color=CHROME["muted"], linewidth=0.9)
     axis.grid(visible=False, axis="y")

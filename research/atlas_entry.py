@@ -42,7 +42,9 @@ def lines(results: Path) -> Iterator[str]:
     for line in results.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record["kind"] == "campaign":
-            declared = {name: set(one["metrics"]) | COMMON for name, one in record["workloads"].items()}
+            declared = {
+                name: set(workload["metrics"]) | COMMON for name, workload in record["workloads"].items()
+            }
         if record["kind"] == "run":
             record = small(record, declared)
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
@@ -62,7 +64,7 @@ def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
 
 def rounded(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: rounded(one) for name, one in value.items()}
+        return {name: rounded(part) for name, part in value.items()}
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

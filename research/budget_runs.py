@@ -57,13 +57,13 @@ def count(folder: Path, unchanged: int, planted: int) -> None:
         if found:
             single += 1
             failed += bool(judged(budget, recorder(), RECORDINGS - 1))
-            grown.update(f"{what} of {one.spender.site}" for one in found for what in one.grown)
+            grown.update(f"{what} of {excess.spender.site}" for excess in found for what in excess.grown)
     print(f"{date.today()}: {unchanged} unchanged, {failed} failed; {single} after their first recording")
     for said, times in grown.most_common():
         print(f"beyond after a first recording, {times} times: {said}")
     for kind, function in NAMES.items() if planted else ():
         firsts = [judged(budget, recorder(str(kind)), RECORDINGS)[:1] for _ in range(planted)]
-        named = sum(one.spender.site.startswith(f"{function}(") for found in firsts for one in found)
+        named = sum(excess.spender.site.startswith(f"{function}(") for found in firsts for excess in found)
         print(f"planted {kind}: named first in {named} of {planted}")
 
 

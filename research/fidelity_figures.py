@@ -50,7 +50,7 @@ class Program:
     @cached_property
     def process(self) -> dict[str, Any]:
         """The summary of the process that is replayed: the one with the most events."""
-        return max(tool.summary(self.trace)["processes"], key=lambda one: one["events"])
+        return max(tool.summary(self.trace)["processes"], key=lambda process: process["events"])
 
     def values(self, part: str, allocator: str, metric: str) -> dict[int, float]:
         """By block, oriented so that less is better."""
@@ -102,7 +102,10 @@ class Program:
             return None
         base = self.analysis.baseline
         whole = self.values("original", base, metric)
-        before, after = (self.values(self.part_with(metric), one, metric) for one in (base, allocator))
+        before, after = (
+            self.values(self.part_with(metric), allocator_name, metric)
+            for allocator_name in (base, allocator)
+        )
         both = sorted(whole.keys() & before.keys() & after.keys())
         predicted = [whole[block] + after[block] - before[block] for block in both]
         if min(predicted, default=0) <= 0:

@@ -17,41 +17,41 @@ def percent(ratio: Interval) -> str:
     return f"{100 * (ratio.estimate - 1):+.1f} %{bounds}"
 
 
-def order_row(one: Program) -> list[str]:
-    of = one.process["summary"]
-    events = int(of.get("events", one.process["events"]))
-    marks, stalls = one.count("marks", "marks"), one.count("replay", "stalls")
-    return [one.name, of.get("threads", "?"), f"{events:,}", f"{marks:.0f}", f"{stalls:,.0f}"]
+def order_row(program: Program) -> list[str]:
+    of = program.process["summary"]
+    events = int(of.get("events", program.process["events"]))
+    marks, stalls = program.count("marks", "marks"), program.count("replay", "stalls")
+    return [program.name, of.get("threads", "?"), f"{events:,}", f"{marks:.0f}", f"{stalls:,.0f}"]
 
 
-def disorder(one: Program) -> list[str]:
+def disorder(program: Program) -> list[str]:
     """What shows that a replay is not in the order of its program."""
-    of = one.process["summary"]
+    of = program.process["summary"]
     counts = {
         "calls lost": of.get("lost", 0),
         "blocks allocated while they lived": of.get("acquired_while_live", 0),
         "frees of unknown blocks": of.get("released_unknown", 0),
     }
-    bad = [run for runs in one.study("marks").bad.values() for run in runs]
+    bad = [run for runs in program.study("marks").bad.values() for run in runs]
     failed = [run.reason for run in bad if run.status is not Status.VOID]
     return [f"{count} {what}" for what, count in counts.items() if int(count)] + failed[:1]
 
 
 def order(programs: list[Program]) -> str:
     head = ["program", "threads", "events", "marks", "stalls"]
-    lines = [f"- {one.name}: {', '.join(found)}" for one in programs if (found := disorder(one))]
+    lines = [f"- {program.name}: {', '.join(found)}" for program in programs if (found := disorder(program))]
     verdict = "\n".join(lines) or (
         "Of no program was a call lost, a block allocated while it lived or an unknown block freed, and\n"
         "live bytes were those of the recording at every mark."
     )
-    return markdown.table(head, [order_row(one) for one in programs]) + f"\n{verdict}\n"
+    return markdown.table(head, [order_row(program) for program in programs]) + f"\n{verdict}\n"
 
 
-def memory_row(one: Program) -> list[str]:
-    peak = one.against_original(MEMORY, MEMORY)
-    faults = one.against_original(one.faults, FAULTS)
+def memory_row(program: Program) -> list[str]:
+    peak = program.against_original(MEMORY, MEMORY)
+    faults = program.against_original(program.faults, FAULTS)
     return [
-        one.name,
+        program.name,
         *(units.show(value, "B") for value in peak[:2]),
         percent(peak[2]),
         *(f"{value:,.0f}" for value in faults[:2]),
@@ -59,18 +59,18 @@ def memory_row(one: Program) -> list[str]:
     ]
 
 
-def predicted(one: Program, name: str, metric: str) -> Interval | None:
-    return one.predicted(name, metric or one.main_metric("original"))
+def predicted(program: Program, name: str, metric: str) -> Interval | None:
+    return program.predicted(name, metric or program.main_metric("original"))
 
 
-def ranking_row(one: Program, metric: str = "") -> list[str]:
-    found = one.ranking(metric)
+def ranking_row(program: Program, metric: str = "") -> list[str]:
+    found = program.ranking(metric)
     if found is None:
-        return [one.name, "fewer than three allocators", "", "", "", ""]
+        return [program.name, "fewer than three allocators", "", "", "", ""]
     name = found.widest
-    told = predicted(one, name, metric)
+    told = predicted(program, name, metric)
     return [
-        one.name,
+        program.name,
         f"{found.tau:.2f} ({found.tau_low:.2f} to {found.tau_high:.2f})",
         name,
         ratio_text(found.original[name]),
@@ -82,11 +82,11 @@ def ranking_row(one: Program, metric: str = "") -> list[str]:
 def predictions(programs: list[Program], metric: str) -> str:
     """How many predicted ratios lie within the intervals of the programs' own, and how far off they are."""
     off, within = [], 0
-    for one in programs:
-        if (found := one.ranking(metric)) is None:
+    for program in programs:
+        if (found := program.ranking(metric)) is None:
             continue
         for name, own in found.original.items():
-            told = predicted(one, name, metric) if name != one.analysis.baseline else None
+            told = predicted(program, name, metric) if name != program.analysis.baseline else None
             if told is not None:
                 within += own.low <= told.estimate <= own.high
                 off.append(abs(told.estimate / own.estimate - 1))
@@ -152,12 +152,12 @@ time for that: `heaplab compare x.trace --pace recorded` replays no faster than 
 AIM_PEAK, AIM_FAULTS = 0.05, 0.10
 
 
-def misses(one: Program) -> list[str]:
+def misses(program: Program) -> list[str]:
     """What of a program's memory is further off than the aims."""
     found = []
     for what, aim, row in (
-        ("peak memory", AIM_PEAK, one.against_original(MEMORY, MEMORY)),
-        ("page faults", AIM_FAULTS, one.against_original(one.faults, FAULTS)),
+        ("peak memory", AIM_PEAK, program.against_original(MEMORY, MEMORY)),
+        ("page faults", AIM_FAULTS, program.against_original(program.faults, FAULTS)),
     ):
         if not abs(row[2].estimate - 1) <= aim:
             found.append(what)
@@ -166,9 +166,9 @@ def misses(one: Program) -> list[str]:
 
 def misleading(programs: list[Program]) -> str:
     lines = [
-        f"- {one.name}, {' and '.join(found)}" + (f": {WHY[one.name]}" if one.name in WHY else "")
-        for one in programs
-        if (found := misses(one))
+        f"- {program.name}, {' and '.join(found)}" + (f": {WHY[program.name]}" if program.name in WHY else "")
+        for program in programs
+        if (found := misses(program))
     ]
     return (
         "\nFurther off than the aims:\n\n" + "\n".join(lines) + "\n"
@@ -180,7 +180,7 @@ def misleading(programs: list[Program]) -> str:
 def rankings(programs: list[Program], what: str, metric: str, more: str) -> str:
     head = ["program", "tau", "largest difference", "program's ratio", "replay's ratio", "predicted"]
     text = RANKING.format(what=what, more=more)
-    table = markdown.table(head, [ranking_row(one, metric) for one in programs])
+    table = markdown.table(head, [ranking_row(program, metric) for program in programs])
     return text + "\n" + table + predictions(programs, metric)
 
 
@@ -195,7 +195,7 @@ def page(programs: list[Program], analysis: Analysis) -> str:
             f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`,\n"
             f"under {names}. `heaplab export` of its folder has every ratio.\n",
             ORDER + "\n" + order(programs),
-            SIZE + "\n" + markdown.table(size, [memory_row(one) for one in programs]),
+            SIZE + "\n" + markdown.table(size, [memory_row(program) for program in programs]),
             misleading(programs),
             rankings(programs, "time", "", MORE_TIME),
             rankings(programs, "peak memory", MEMORY, MORE_MEMORY),

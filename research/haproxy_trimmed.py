@@ -86,7 +86,7 @@ def promise(folder: Path, sent: int) -> float:
     advise = [*HEAPLAB, "advise", str(trace), "--allocators", "glibc", "--json"]
     advice = json.loads(subprocess.run(advise, capture_output=True, text=True, check=True).stdout)
     print(advice["sentence"], file=sys.stderr)
-    plain, trimmed = (one["bytes"][1] for one in advice["allocators"])
+    plain, trimmed = (replay["bytes"][1] for replay in advice["allocators"])
     return float(plain - trimmed)
 
 

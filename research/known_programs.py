@@ -62,7 +62,7 @@ def answer(evidence: Evidence, verdict: HolderAnswer) -> str:
     words = verdict.kind.value
     named: list[int] = []
     if verdict.growths:
-        named = [one.site for one in verdict.growths]
+        named = [growth.site for growth in verdict.growths]
     elif verdict.kind is Kind.PINNED:
         named = [holding.site for holding in evidence.census.holdings]
     site = f": `{evidence.profile.useful(named[0]).function}`" if named else ""

@@ -135,10 +135,10 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="write the page, with its picture beside it")
     asked = parser.parse_args()
     found = []
-    for workload in [one for one in WORKLOADS if not asked.only or one.name in asked.only.split(",")]:
-        for one in errors(workload, asked.blocks):
-            found.append(one)
-            print(*row(one), sep=" | ", file=sys.stderr, flush=True)
+    for workload in [each for each in WORKLOADS if not asked.only or each.name in asked.only.split(",")]:
+        for error in errors(workload, asked.blocks):
+            found.append(error)
+            print(*row(error), sep=" | ", file=sys.stderr, flush=True)
     if asked.page:
         write(asked.page, found, asked.blocks)
 
@@ -171,7 +171,8 @@ def cpu_time(words: Sequence[str], environment: dict[str, str]) -> float:
         [*words, "--json", "-"], env=environment, capture_output=True, text=True, check=True
     )
     found = {
-        name: float(one["value"]) for name, one in json.loads(done.stdout.splitlines()[-1])["metrics"].items()
+        name: float(metric["value"])
+        for name, metric in json.loads(done.stdout.splitlines()[-1])["metrics"].items()
     }
     things = found["throughput"] * found["wall_time"] if "throughput" in found else 1.0
     return found["cpu_time"] / things
@@ -210,7 +211,7 @@ def write(page: Path, found: Sequence[Error], blocks: int) -> None:
         f"![{ALT}]({picture_file.name})",
     ]
     for pitfall, said in SAID.items():
-        rows = [row(one) for one in found if one.pitfall == pitfall]
+        rows = [row(effect) for effect in found if effect.pitfall == pitfall]
         parts += [f"## `{pitfall}`", said, table(head, rows)]
     parts += [
         "## Where a pitfall cannot be",
@@ -218,7 +219,7 @@ def write(page: Path, found: Sequence[Error], blocks: int) -> None:
         ELSEWHERE,
         f"`research/pitfalls.py --blocks {blocks} --page docs/pitfalls.md` wrote this page on "
         f"{datetime.now(UTC):%Y-%m-%d}, beside other work. Options of each workload:",
-        "\n".join(f"- {one.shown}: `{one.name} {one.options}`" for one in WORKLOADS),
+        "\n".join(f"- {workload.shown}: `{workload.name} {workload.options}`" for workload in WORKLOADS),
         machine(host.facts()),
     ]
     page.write_text("\n\n".join(part.strip() for part in parts) + "\n")
@@ -256,29 +257,29 @@ its first touch. Campaigns touch it before every run; `--warm 0` shows it cold."
 def cannot() -> dict[str, list[str]]:
     """By the reason why cold pages are no part of them, the workloads."""
     found: dict[str, list[str]] = {}
-    for one in WORKLOADS:
-        if one.warm:
-            found.setdefault(one.warm, []).append(one.shown)
+    for workload in WORKLOADS:
+        if workload.warm:
+            found.setdefault(workload.warm, []).append(workload.shown)
     return found
 
 
-def row(one: Error) -> list[str]:
-    times = [spoken(each) for each in one.slower]
-    return [one.workload.shown, *times, spoken(one.plain), spoken(one.hampered)]
+def row(error: Error) -> list[str]:
+    times = [spoken(each) for each in error.slower]
+    return [error.workload.shown, *times, spoken(error.plain), spoken(error.hampered)]
 
 
 ALT = f"The ratio {HERE[1]} / {HERE[0]} without and with each pitfall. Numbers in the tables below."
 
 
 def picture(found: Sequence[Error]) -> str:
-    names = [one.shown for one in WORKLOADS]
+    names = [workload.shown for workload in WORKLOADS]
     with mpl.rc_context(canvas.STYLE):
         figure = Figure(figsize=(2 * canvas.SINGLE[0], 0.9 + 0.26 * len(names)), layout="constrained")
         axes = figure.subplots(1, len(PITFALLS), sharey=True, sharex=True)
         for axis, pitfall in zip(axes, PITFALLS, strict=True):
             axis.set_title(pitfall)
-            for one in (each for each in found if each.pitfall == pitfall):
-                draw(axis, names.index(one.workload.shown), one)
+            for figure_of in (each for each in found if each.pitfall == pitfall):
+                draw(axis, names.index(figure_of.workload.shown), figure_of)
             axis.axvline(1, color=CHROME["muted"], linewidth=0.9)
             axis.set_xlabel(f"{HERE[1]} / {HERE[0]}, CPU time")
         axes[0].set_xscale("log", base=2)
@@ -290,11 +291,11 @@ def picture(found: Sequence[Error]) -> str:
         return canvas.to_svg(figure, ALT)
 
 
-def draw(axis: Axes, place: int, one: Error) -> None:
+def draw(axis: Axes, place: int, error: Error) -> None:
     """The ratio without the pitfall, and below the ratio with it."""
     for shift, ratio, color, label in (
-        (-0.14, one.plain, BASELINE[0], "without the pitfall"),
-        (0.14, one.hampered, HUES[1][0], "with the pitfall"),
+        (-0.14, error.plain, BASELINE[0], "without the pitfall"),
+        (0.14, error.hampered, HUES[1][0], "with the pitfall"),
     ):
         whisker = marks.whisker(ratio, 1) if ratio.bounded else None
         axis.errorbar(ratio.estimate, place + shift, xerr=whisker, fmt="o", color=color, label=label)

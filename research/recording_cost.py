@@ -139,14 +139,14 @@ def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int
         way: recording.Wanted(folder / f"{costs.name}.{way}.trace", glibc, stacks=way == STACKS)
         for way in (RECORDED, STACKS)
     }
-    arms = {ALONE: glibc, **{way: recording.arm_of(one) for way, one in wanted.items()}}
+    arms = {ALONE: glibc, **{way: recording.arm_of(library) for way, library in wanted.items()}}
 
     def around(way: str) -> AbstractContextManager[Arm]:
         return nullcontext(glibc) if way == ALONE else recorded(wanted[way])
 
     measure(catalog, costs, rounds, arms, around)
-    for way, one in wanted.items():
-        summary = tool.summary(one.trace)
+    for way, program in wanted.items():
+        summary = tool.summary(program.trace)
         costs.events = sum(process["events"] for process in summary["processes"])
         costs.event_bytes[way] = summary["bytes"] / max(1, costs.events)
     return wanted[RECORDED].trace
@@ -245,7 +245,9 @@ def page_of_both(found: Sequence[Costs], rounds: int, other: Path) -> str:
         other=other.name, day=f"{date.today():%-d %B %Y}", rounds=rounds, command=command()
     )
     return (
-        introduction + markdown.table(OTHER_HEAD, [one.other_row() for one in found]) + machine(host.facts())
+        introduction
+        + markdown.table(OTHER_HEAD, [cost.other_row() for cost in found])
+        + machine(host.facts())
     )
 
 
@@ -255,10 +257,10 @@ def page(found: Sequence[Costs], rounds: int) -> str:
         [
             INTRODUCTION.format(loop=LOOP),
             f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
-            RECORDING + "\n" + markdown.table(RECORDING_HEAD, [one.recording_row() for one in found]),
+            RECORDING + "\n" + markdown.table(RECORDING_HEAD, [cost.recording_row() for cost in found]),
             REPLAYER
             + "\n"
-            + markdown.table(["program", "driver", "with calls"], [one.replay_row() for one in found]),
+            + markdown.table(["program", "driver", "with calls"], [cost.replay_row() for cost in found]),
             machine(host.facts()),
         ]
     )

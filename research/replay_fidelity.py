@@ -64,7 +64,7 @@ def experiments_about(
     if not trace.exists():
         record(original, workload, glibc, trace)
     passes, replay = recorded_trace.experiments_of(catalog, trace, quiet=True)
-    by_name = {one.id.rpartition("/")[2]: one for one in passes}
+    by_name = {each.id.rpartition("/")[2]: each for each in passes}
     return [
         original,
         with_blocks(by_name["time"], f"{name}/replay", blocks),

@@ -51,7 +51,7 @@ def load(path: Path) -> list[Reproduced]:
 
 
 def write(known: Sequence[Reproduced], path: Path) -> None:
-    ordered: list[Any] = sorted(known, key=lambda one: one.experiment)
+    ordered: list[Any] = sorted(known, key=lambda entry: entry.experiment)
     path.write_bytes(KNOWN.dump_json(ordered, indent=1) + b"\n")
 
 
@@ -76,14 +76,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS")
-    known = {one.experiment: one for one in load(VERDICTS)} if VERDICTS.exists() else {}
+    known = {experiment.experiment: experiment for experiment in load(VERDICTS)} if VERDICTS.exists() else {}
     for path in parser.parse_args().results:
         results = store.load(path)
         if results.end is None:
             print(f"{path}: broken off; what is known of its experiments is kept", file=sys.stderr)
             continue
         analysis = Analysis(results)
-        known |= {one.experiment: one for one in reproduced.reproduced(analysis)}
+        known |= {experiment.experiment: experiment for experiment in reproduced.reproduced(analysis)}
         reproduction_pictures.write(analysis, PAGE.with_suffix(""), catalog_here().published)
     coherence_curves.write(PAGE.with_suffix(""))
     site_pictures.pack(PAGE.with_suffix(""))

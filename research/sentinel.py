@@ -72,61 +72,61 @@ def programs() -> list[Program]:
     plain = [values[0] for values in list(FACTORS.values())[2:]]
     found = [Program(*mix, *plain) for mix in mixes]  # type: ignore[arg-type]
     draw = random.Random(SEED)
-    shown = {triple for one in found for triple in triples(one)}
+    shown = {triple for program in found for triple in triples(program)}
     while len(found) < PROGRAMS:
         drawn = [
             Program(*(draw.choice(values) for values in FACTORS.values()))  # type: ignore[arg-type]
             for _ in range(CANDIDATES)
         ]
-        best = max(drawn, key=lambda one: len(triples(one) - shown))
+        best = max(drawn, key=lambda program: len(triples(program) - shown))
         found.append(best)
         shown |= triples(best)
     return found
 
 
-def triples(one: Program) -> set[tuple[tuple[int, object], ...]]:
-    return set(itertools.combinations(enumerate(astuple(one)), 3))
+def triples(program: Program) -> set[tuple[tuple[int, object], ...]]:
+    return set(itertools.combinations(enumerate(astuple(program)), 3))
 
 
-def mean_size(one: Program) -> float:
-    least, most, step = RANGES[one.sizes]
-    power = {"uniform": 0, "doublings": 1, "power-law": 2}[one.distribution]
+def mean_size(program: Program) -> float:
+    least, most, step = RANGES[program.sizes]
+    power = {"uniform": 0, "doublings": 1, "power-law": 2}[program.distribution]
     sizes = range(least, most + 1, step)
     return sum(size ** (1 - power) for size in sizes) / sum(size**-power for size in sizes)
 
 
-def parameters(one: Program) -> dict[str, str | int]:
+def parameters(program: Program) -> dict[str, str | int]:
     """What the workload is told. Times of the model are those of a machine of 2024."""
-    least, most, step = RANGES[one.sizes]
-    mean = mean_size(one)
-    seconds = 30e-9 + (10e-6 if one.sizes == "large" else mean * 0.01e-9)
-    if one.contents != "nothing":
+    least, most, step = RANGES[program.sizes]
+    mean = mean_size(program)
+    seconds = 30e-9 + (10e-6 if program.sizes == "large" else mean * 0.01e-9)
+    if program.contents != "nothing":
         seconds += mean * 0.15e-9
-    if one.passed_on > 0:
+    if program.passed_on > 0:
         seconds += 100e-9
-    each = min(one.threads, PROCESSORS) / one.threads * SECONDS / seconds
+    each = min(program.threads, PROCESSORS) / program.threads * SECONDS / seconds
     # Twice as many deaths as objects at least, or little dies at all.
-    alive = max(2, min(one.alive, int(MEMORY / mean / one.threads), int(each / 3)))
+    alive = max(2, min(program.alive, int(MEMORY / mean / program.threads), int(each / 3)))
     return {
-        "threads": one.threads,
+        "threads": program.threads,
         "live-objects": alive,
         "replacements": max(int(each), 3 * alive),
         "min-size": least,
         "max-size": most,
         "step": step,
-        "distribution": one.distribution,
-        "death": one.death,
-        "passed-on": one.passed_on,
-        "contents": one.contents,
-        "rest": f"{one.rest}ms",
+        "distribution": program.distribution,
+        "death": program.death,
+        "passed-on": program.passed_on,
+        "contents": program.contents,
+        "rest": f"{program.rest}ms",
     }
 
 
-def name(one: Program) -> str:
-    passed = {0: "own", 10: "tenth-passed", 100: "passed"}[one.passed_on]
-    rest = "-rests" if one.rest else ""
-    use = f"{one.sizes}-{one.distribution}-{one.alive}-{one.death}-{one.threads}t"
-    return f"{use}-{passed}-{one.contents}{rest}"
+def name(program: Program) -> str:
+    passed = {0: "own", 10: "tenth-passed", 100: "passed"}[program.passed_on]
+    rest = "-rests" if program.rest else ""
+    use = f"{program.sizes}-{program.distribution}-{program.alive}-{program.death}-{program.threads}t"
+    return f"{use}-{passed}-{program.contents}{rest}"
 
 
 # --- the catalog ---
@@ -138,13 +138,19 @@ ASPECTS = {
 }
 
 
-def aspect(one: Program) -> str:
-    return "large" if one.sizes == "large" else "remote" if one.passed_on and one.threads > 1 else "local"
+def aspect(program: Program) -> str:
+    return (
+        "large"
+        if program.sizes == "large"
+        else "remote"
+        if program.passed_on and program.threads > 1
+        else "local"
+    )
 
 
 def experiment(of: str) -> str:
     """The text of an experiment."""
-    chosen = [one for one in programs() if aspect(one) == of]
+    chosen = [program for program in programs() if aspect(program) == of]
     lines = [
         f"# Written by research/sentinel.py, by a rule: {len(chosen)} of {PROGRAMS} programs.",
         f'title = "Sentinel: {ASPECTS[of][0].lower()}{ASPECTS[of][1:]}"',
@@ -157,7 +163,7 @@ def experiment(of: str) -> str:
         "",
     ]
     for scale in ("quick", "full"):
-        sweep = "".join(f'  "{name(one)}",\n' for one in chosen)
+        sweep = "".join(f'  "{name(program)}",\n' for program in chosen)
         lines += [
             f"[{scale}]",
             f"sweep = {{ program = [\n{sweep}] }}",
@@ -166,9 +172,11 @@ def experiment(of: str) -> str:
             "",
         ]
     lines += ["[presets.program]"]
-    for one in chosen:
-        words = ", ".join(f"{key} = {value!r}".replace("'", '"') for key, value in parameters(one).items())
-        lines.append(f"{name(one)} = {{ {words} }}")
+    for program in chosen:
+        words = ", ".join(
+            f"{key} = {value!r}".replace("'", '"') for key, value in parameters(program).items()
+        )
+        lines.append(f"{name(program)} = {{ {words} }}")
     lines += ["", "[[plots]]", 'kind = "bars"', 'x = "program"', 'y = "wall_time"', ""]
     return "\n".join(lines)
 

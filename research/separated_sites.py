@@ -59,7 +59,7 @@ def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     record.with_stacks_in(trace, (*program, "0"), (), lambda _opened: None)
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
-    treatments = [one for one in advise.treatments(arms) if not one.trim]
+    treatments = [treatment for treatment in advise.treatments(arms) if not treatment.trim]
     *_, evidence = advise.held(Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE])
     found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
     assert found

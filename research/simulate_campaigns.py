@@ -117,7 +117,7 @@ def simulated(cells: list[Cell], count: int, blocks: int, seed: int) -> Iterator
 
 
 def without_difference(cells: Sequence[Cell]) -> list[Cell]:
-    return [Cell(one.aspect, one.seconds, np.zeros_like(one.ratios), one.rows) for one in cells]
+    return [Cell(cell.aspect, cell.seconds, np.zeros_like(cell.ratios), cell.rows) for cell in cells]
 
 
 # Blocks after which campaigns are judged, each a part of the same campaign.
@@ -140,7 +140,7 @@ def families(cells: list[Cell], count: int, seed: int) -> Iterator[str]:
                     stats.judge_family(list(ratios.values()), of_aspects, least),
                     stats.judge_family(alone, of_cell, least),
                 )
-                found = [any(one.verdict in DIFFERENT for one in family) for family in both]
+                found = [any(comparison.verdict in DIFFERENT for comparison in family) for family in both]
                 wrong.setdefault((blocks, least), []).append((found[0], found[1]))
     for (blocks, least), pairs in wrong.items():
         shown = f"{least:.0%}, or the noise floor" if least else "none"

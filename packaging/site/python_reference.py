@@ -86,13 +86,13 @@ def in_words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "$ref" in schema:
         return in_words(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
-        return " or ".join(in_words(one, definitions) for one in schema["anyOf"])
+        return " or ".join(in_words(choice, definitions) for choice in schema["anyOf"])
     if "const" in schema or "enum" in schema:
         return " or ".join(
             f"`{value!r}`".replace("'", '"') for value in schema.get("enum", [schema.get("const")])
         )
     if schema.get("type") == "array":
-        parts = [in_words(one, definitions) for one in schema.get("prefixItems", [])]
+        parts = [in_words(item, definitions) for item in schema.get("prefixItems", [])]
         return (
             f"list of ({', '.join(parts)})" if parts else f"list of {in_words(schema['items'], definitions)}"
         )

@@ -26,7 +26,7 @@ def run(program: str, options: list[str], library: str) -> dict[str, float]:
         environment["LD_PRELOAD"] = library
     command = [program, *OPTIONS, *options, "--json", "-"]
     done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
-    metrics = {name: one["value"] for name, one in json.loads(done.stdout)["metrics"].items()}
+    metrics = {name: metric["value"] for name, metric in json.loads(done.stdout)["metrics"].items()}
     ns = 1e9 / metrics["allocated_objects"]
     timed = metrics["allocation_time"] + metrics["deallocation_time"]
     return {

@@ -82,8 +82,8 @@ def boot(folder: Path, processor: str) -> str:
 
 def check(trace: Path) -> int:
     """Of two processes: a parent that works for each call, and its child, which begins to count at 0."""
-    parent, child = (one["summary"] for one in tool.summary(trace)["processes"])
-    executed, its_own = (int(one.get("instructions", 0)) for one in (parent, child))
+    parent, child = (process["summary"] for process in tool.summary(trace)["processes"])
+    executed, its_own = (int(summary.get("instructions", 0)) for summary in (parent, child))
     calls = int(parent["acquisitions"]) + int(parent["releases"])
     print(f"parent: {executed} instructions for {calls} calls; child: {its_own} instructions")
     right = 100 * calls < executed < 10_000 * calls and 1000 < its_own < executed / 10

@@ -166,11 +166,11 @@ def libraries_at_one_address(recorder: Recorder) -> None:
     events = [event for event in recorder.events() if event["kind"] == "malloc"]
     callers = [{int(e["caller"]) for e in events if int(e["size"]) == 40_000 + n} for n in range(3)]
     assert [len(found) for found in callers] == [1, 1, 1]
-    one, two, again = (found.pop() for found in callers)
-    assert one == again != two
-    assert one % 2**48 == two % 2**48, "they were not loaded at one address"
+    first, two, again = (found.pop() for found in callers)
+    assert first == again != two
+    assert first % 2**48 == two % 2**48, "they were not loaded at one address"
     modules = json.loads(recorder.tell("sites", recorder.trace, 0))["modules"]
-    for address, name in ((one, "one"), (two, "two")):
+    for address, name in ((first, "one"), (two, "two")):
         spans = [line.split(" ", 2) for line in modules.splitlines()]
         inside = [path for span, _, path in spans if within(address, span)]
         assert [path.rpartition("/")[2] for path in inside] == [f"librecorded_plugin_{name}.so"]

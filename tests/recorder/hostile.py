@@ -71,7 +71,7 @@ def filter_from_before(recorder: Recorder) -> None:
     assert recorder.record(HOSTILE, "filtered_child", program, filters=own_filters()) == 0
     first, *others = recorder.processes()
     assert number(first, "filtered_processes") == 1
-    assert all("recorded_processes" not in one["process"]["program"] for one in others)
+    assert all("recorded_processes" not in other["process"]["program"] for other in others)
 
 
 def own_filters() -> int:

@@ -55,9 +55,9 @@ def compare(program: str, file: str) -> None:
     found = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     assert len(found) == len(rows) > LEAST_ROWS, (file, len(found), len(rows))
     wrong = {
-        f"{address:x}": (row, one)
-        for (address, row), one in zip(rows.items(), found, strict=True)
-        if row is not None and row != one
+        f"{address:x}": (row, other)
+        for (address, row), other in zip(rows.items(), found, strict=True)
+        if row is not None and row != other
     }
     assert not wrong, (file, len(wrong), list(wrong.items())[:5])
     compared = sum(row is not None for row in rows.values())

@@ -68,7 +68,7 @@ def test_one_aspect_is_no_answer_by_aspect(tmp_path: Path) -> None:
 
 def test_programs_are_an_aspect_too(tmp_path: Path) -> None:
     found = aspect_summaries(analysis_of(tmp_path, {0: LOCAL, 3: aspect("programs")}))
-    assert [one.about.id for one in found] == ["local", "programs"]
+    assert [aspect.about.id for aspect in found] == ["local", "programs"]
 
 
 def test_the_baseline_alone_has_no_answer(tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ def test_all_aspects_are_one_family(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_each_ratio_of_a_family_has_its_own_control() -> None:
-    ratio, quiet, noisy = (Interval(one, one - 0.02, one + 0.02, 20) for one in (0.8, 1.0, 1.4))
+    ratio, quiet, noisy = (Interval(center, center - 0.02, center + 0.02, 20) for center in (0.8, 1.0, 1.4))
     found = stats.judge_family([ratio, ratio], [quiet, noisy])
-    assert [one.verdict for one in found] == [Verdict.LOWER, Verdict.UNDECIDED]
-    assert [one.control for one in found] == [quiet, noisy]
+    assert [aspect.verdict for aspect in found] == [Verdict.LOWER, Verdict.UNDECIDED]
+    assert [aspect.control for aspect in found] == [quiet, noisy]
 
 
 def test_an_allocator_that_fails_in_a_cell_has_no_mean(tmp_path: Path) -> None:

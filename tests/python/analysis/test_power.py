@@ -121,8 +121,8 @@ def analysis_of(path: Path, noise: float) -> Analysis:
 
 def test_a_precise_campaign_has_decided_all_and_a_noisy_one_has_not(tmp_path: Path) -> None:
     sure, unsure = (power_of(analysis_of(tmp_path / str(noise), noise)) for noise in (0.001, 0.1))
-    assert all(one.decided == len(one.judged) and not one.more for one in sure.outlooks)
-    assert any(one.more for one in unsure.outlooks)
+    assert all(outlook.decided == len(outlook.judged) and not outlook.more for outlook in sure.outlooks)
+    assert any(outlook.more for outlook in unsure.outlooks)
     first = unsure.outlooks[0]
     assert first.for_share(0.5) <= first.for_share(1.0)
     assert first.blocks == 10
@@ -131,9 +131,11 @@ def test_a_precise_campaign_has_decided_all_and_a_noisy_one_has_not(tmp_path: Pa
 
 def test_the_time_left_is_that_of_the_comparison_that_takes_longest(tmp_path: Path) -> None:
     power = power_of(analysis_of(tmp_path, 0.03))
-    longest = max(one.for_share(1.0) for one in power.outlooks) * power.round_s
+    longest = max(outlook.for_share(1.0) for outlook in power.outlooks) * power.round_s
     assert power.seconds_left == longest > 0
-    assert isnan(replace(power, outlooks=[replace(one, more=[]) for one in power.outlooks]).seconds_left)
+    assert isnan(
+        replace(power, outlooks=[replace(outlook, more=[]) for outlook in power.outlooks]).seconds_left
+    )
 
 
 def test_a_round_takes_as_long_as_its_runs(tmp_path: Path) -> None:
@@ -149,7 +151,10 @@ def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
     assert "from run to run" in printed
     assert "--pin" in printed
     found = json.loads(success(call("power", path.parent, "--json")))
-    assert {one["name"] for one in found["outlooks"]} == {"acdc-ismm13/fig07", "scalloc-oopsla15/fig09"}
+    assert {outlook["name"] for outlook in found["outlooks"]} == {
+        "acdc-ismm13/fig07",
+        "scalloc-oopsla15/fig09",
+    }
     assert found["noise"]["runs"] > 0.5
 
 

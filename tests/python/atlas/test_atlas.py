@@ -35,12 +35,12 @@ def written(tmp_path: Path) -> Write:
 def verdicts(*paths: Path) -> dict[tuple[str, str], GateVerdict]:
     """On every change of a build, by allocator and measure."""
     changes = AtlasSite(Atlas(map(read, paths)), {}).changes
-    return {(one.new.ratio.allocator, one.new.ratio.measure): one.verdict for one in changes}
+    return {(change.new.ratio.allocator, change.new.ratio.measure): change.verdict for change in changes}
 
 
 def test_a_campaign_becomes_one_ratio_for_each_experiment_measure_and_allocator(written: Write) -> None:
     campaign = read(written(3))
-    found = {(one.measure, one.allocator): one.judged.ratio for one in campaign.ratios}
+    found = {(ratio.measure, ratio.allocator): ratio.judged.ratio for ratio in campaign.ratios}
     assert set(found) == {(measure, name) for measure in ("time", "memory") for name in NAMES[1:]}
     assert found["memory", "mimalloc"].low < 1.31 < found["memory", "mimalloc"].high
     assert campaign.machine == "Example CPU at 2.4 GHz, 2 CPUs, 8 GiB"
@@ -52,12 +52,12 @@ def test_a_campaign_becomes_one_ratio_for_each_experiment_measure_and_allocator(
 
 def test_around_a_single_campaign_the_axis_shows_days_and_not_years(written: Write) -> None:
     atlas = Atlas([read(written(3))])
-    line = [one for one in atlas.ratios if one.ratio.allocator == "jemalloc"][:1]
+    line = [ratio for ratio in atlas.ratios if ratio.ratio.allocator == "jemalloc"][:1]
     drawing = over_time.over_time("a ratio", {"": {"jemalloc": line}}, palette.styles(NAMES))
     dates = [date.fromisoformat(found) for found in re.findall(r">(\d{4}-\d\d-\d\d)<", drawing.svg)]
     measured = date.fromisoformat(atlas.campaigns[0].date)
     assert dates
-    assert max(abs((one - measured).days) for one in dates) <= over_time.DAYS_LEAST
+    assert max(abs((each - measured).days) for each in dates) <= over_time.DAYS_LEAST
 
 
 @pytest.mark.parametrize("command", ["heaplab compare --allocator mine=./libmine.so", "heaplab gate a b"])
@@ -107,14 +107,14 @@ def test_a_campaign_that_is_given_twice_counts_once(written: Write) -> None:
 
 def test_the_errors_of_independent_ratios_add_as_squares() -> None:
     half = 0.1
-    one = Interval(2.0, 2.0 * exp(-half), 2.0 * exp(half), 8)
+    doubled = Interval(2.0, 2.0 * exp(-half), 2.0 * exp(half), 8)
     other = Interval(1.0, exp(-half), exp(half), 6)
-    found = independent_quotient(one, other)
+    found = independent_quotient(doubled, other)
     assert found.estimate == 2.0
     assert found.count == 6
     assert log(found.high / 2) == pytest.approx(half * 2**0.5)
     assert log(2 / found.low) == pytest.approx(half * 2**0.5)
-    assert not independent_quotient(one, Interval(1.0)).bounded
+    assert not independent_quotient(doubled, Interval(1.0)).bounded
 
 
 def test_every_link_leads_to_a_place_that_exists(written: Write, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ CALLER = Spender("main", "f < g")
 
 
 def runs(*calls: int) -> list[Spending]:
-    return [Spending(Spent(one, 100 * one, 100), {CALLER: Spent(one, 100 * one, 100)}) for one in calls]
+    return [Spending(Spent(each, 100 * each, 100), {CALLER: Spent(each, 100 * each, 100)}) for each in calls]
 
 
 def budget(*calls: int) -> budget_file.Budget:
@@ -115,16 +115,16 @@ def budget(*calls: int) -> budget_file.Budget:
 @pytest.mark.parametrize(("now", "grown"), [(1050, ()), (1051, ("calls", "bytes")), (10, ())])
 def test_growth_within_the_tolerance_is_none(now: int, grown: tuple[str, ...]) -> None:
     found = growth_beyond.beyond(budget(1000), runs(now)[0])
-    assert [one.grown for one in found] == ([grown, grown] if grown else [])
+    assert [excess.grown for excess in found] == ([grown, grown] if grown else [])
 
 
 def test_a_call_site_of_few_blocks_may_appear() -> None:
     few = Spending(Spent(), {CALLER: Spent(16, 4096, 4096)})
     assert growth_beyond.beyond(budget(1000), few) == []
-    [one] = growth_beyond.beyond(
+    [excess] = growth_beyond.beyond(
         budget(1000), Spending(Spent(), {Spender("new", "f"): Spent(17, 4096, 4096)})
     )
-    assert one.grown == ("calls",)
+    assert excess.grown == ("calls",)
 
 
 def test_what_differs_between_runs_is_tolerated_twice_as_far() -> None:
@@ -137,8 +137,8 @@ def test_what_differs_between_runs_is_tolerated_twice_as_far() -> None:
 def test_only_what_grew_in_each_recording_fails() -> None:
     other = Spender("main", "h")
     both = Spending(Spent(), {CALLER: Spent(2000, 0, 0), other: Spent(50, 0, 0)})
-    one = Spending(Spent(), {CALLER: Spent(2000, 200_000, 0)})
-    found = growth_beyond.in_each([growth_beyond.beyond(budget(1000), each) for each in (both, one)])
+    spending = Spending(Spent(), {CALLER: Spent(2000, 200_000, 0)})
+    found = growth_beyond.in_each([growth_beyond.beyond(budget(1000), each) for each in (both, spending)])
     assert [(each.spender, each.grown) for each in found] == [(CALLER, ("calls",))]
 
 

@@ -30,14 +30,14 @@ def experiment(name: str) -> Experiment:
 
 def test_between_the_scales_lie_the_sizes_of_the_publication_at_fewer_values() -> None:
     full, fewer, quick = scale_steps.steps_of(experiment("scalloc-oopsla15/fig06"))
-    assert [len(one.experiment.cells(one.scale)) for one in (full, fewer, quick)] == [10, 3, 3]
-    of_full, of_fewer = (one.experiment.resolved("full", {"threads": 4}) for one in (full, fewer))
+    assert [len(step.experiment.cells(step.scale)) for step in (full, fewer, quick)] == [10, 3, 3]
+    of_full, of_fewer = (step.experiment.resolved("full", {"threads": 4}) for step in (full, fewer))
     assert of_full == of_fewer
     assert of_full["rounds"] == 100 * int(quick.experiment.resolved("quick", {"threads": 4})["rounds"])
 
 
 def test_an_experiment_with_as_many_cells_at_both_scales_has_no_step_between() -> None:
-    assert [one.scale for one in scale_steps.steps_of(experiment("llheap-chapter/memory-1x1"))] == [
+    assert [step.scale for step in scale_steps.steps_of(experiment("llheap-chapter/memory-1x1"))] == [
         "full",
         "quick",
     ]
@@ -45,10 +45,10 @@ def test_an_experiment_with_as_many_cells_at_both_scales_has_no_step_between() -
 
 def test_every_experiment_of_a_publication_has_its_steps() -> None:
     catalog = catalogs.load()
-    names = {name for one in catalog.publications.values() for name in one.experiments}
+    names = {name for publication in catalog.publications.values() for name in publication.experiments}
     assert len(names) > 20
     for name in names:
         steps = scale_steps.steps_of(catalog.experiments[name])
-        sizes = [len(one.experiment.cells("full")) for one in steps[:-1]]
+        sizes = [len(step.experiment.cells("full")) for step in steps[:-1]]
         assert sizes == sorted(set(sizes), reverse=True)
         assert steps[-1].scale == "quick"

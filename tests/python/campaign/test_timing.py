@@ -24,10 +24,10 @@ def decided(
     comparisons = plan.comparisons(made)[:1]
     block, fake = plan.block(made, comparisons[0], 0), Fake()
     runs = []
-    for candidate, one in zip(block.order, seen, strict=False):
+    for candidate, measured_arm in zip(block.order, seen, strict=False):
         run = fake(block, candidate, 0, 0)
         process = run.process.model_copy(update={"peak_memory": peak})
-        runs.append(run.model_copy(update={"behaviour": one, "status": status, "process": process}))
+        runs.append(run.model_copy(update={"behaviour": measured_arm, "status": status, "process": process}))
     found = timing.timing_of(made, comparisons, runs)
     assert found.slices == (found.why_alone == "")
     return found.why_alone, found.clock
@@ -106,7 +106,7 @@ class Watched(Fake):
         self, block: Block, candidates: Sequence[Candidate], weights: Sequence[float], order: int, _one: bool
     ) -> list[Run]:
         assert len(weights) == len(candidates)
-        runs = [self(block, one, order + place, 0) for place, one in enumerate(candidates)]
+        runs = [self(block, candidate, order + place, 0) for place, candidate in enumerate(candidates)]
         status = Status.FAILED if self.fails_together else Status.OK
         return [run.model_copy(update={"turns": 3, "behaviour": None, "status": status}) for run in runs]
 

@@ -32,9 +32,9 @@ def test_without_a_run_that_ends_well_nothing_is_known(
     finished: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results = finished.results()
-    one = results.campaign.model_copy(update={"allocators": ["slow"]})
+    alone = results.campaign.model_copy(update={"allocators": ["slow"]})
     monkeypatch.setenv("FAKE_CRASH", "libslow.so")
-    assert trial.forecast_within(one, results.libraries, {}, room=600).unknown == 1
+    assert trial.forecast_within(alone, results.libraries, {}, room=600).unknown == 1
 
 
 def test_cells_that_need_too_much_memory_are_not_tried(
@@ -54,6 +54,6 @@ def test_cells_that_need_too_much_memory_are_not_tried(
     trial.forecast_within(campaign, results.libraries, needed, room=600)
     assert tried
     assert last.key not in tried
-    everywhere = {cell.key: 2 << 30 for one in plan.comparisons(campaign) for cell in one.cells}
+    everywhere = {cell.key: 2 << 30 for comparison in plan.comparisons(campaign) for cell in comparison.cells}
     assert trial.forecast_within(campaign, results.libraries, everywhere, room=600).unknown == 1
     assert trial.forecast(campaign, results.libraries, everywhere, trial.PATIENCE_S).unknown == 1

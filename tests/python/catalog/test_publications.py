@@ -21,7 +21,9 @@ NUMBERED = {
 
 
 def test_every_number_has_an_experiment_or_a_reason() -> None:
-    found = {name: (one.figures, one.tables) for name, one in CATALOG.publications.items()}
+    found = {
+        name: (publication.figures, publication.tables) for name, publication in CATALOG.publications.items()
+    }
     assert found == NUMBERED
 
 
@@ -36,7 +38,9 @@ def test_a_sentence_about_one_figure_names_a_figure_of_its_experiment(name: str)
     for identifier in CATALOG.publications[name].experiments:
         parts = [part for part in CATALOG.publications[name].parts if part.experiment == identifier]
         names = {each for part in parts for each in part.names}
-        assert {one.figure for one in CATALOG.experiments[identifier].expectations} - {""} <= names
+        assert {expectation.figure for expectation in CATALOG.experiments[identifier].expectations} - {
+            ""
+        } <= names
 
 
 PART: dict[str, Any] = {"figures": [1], "shows": "a curve", "experiment": "a/b"}

@@ -13,9 +13,9 @@ from heaplab.results.spec import Experiment
 
 CATALOG = catalogs.load()
 ENTRIES = [
-    pytest.param(name, one, id=f"{name} {one.number} {one.metric}")
+    pytest.param(name, table, id=f"{name} {table.number} {table.metric}")
     for name, published in CATALOG.published.items()
-    for one in (*published.tables, *published.ratios)
+    for table in (*published.tables, *published.ratios)
 ]
 
 
@@ -97,7 +97,7 @@ def test_a_wrong_entry_is_named(content: dict[str, Any], complaint: str) -> None
 
 
 def test_a_field_is_found_by_its_row_and_column() -> None:
-    one = PublishedTable.model_validate(TABLE)
-    assert one.printed(64, 2) == 0.25
-    assert one.printed(128, 2) is None
-    assert one.printed(64, 4) is None
+    table = PublishedTable.model_validate(TABLE)
+    assert table.printed(64, 2) == 0.25
+    assert table.printed(128, 2) is None
+    assert table.printed(64, 4) is None

@@ -206,8 +206,8 @@ def test_the_allocators_of_sentences_are_known_without_results():
         spec.Expectation(says="?", test="better_than", arguments={"allocator": ["b", "a"], "than": "c"}),
         spec.Expectation(says="?", test="value_within", arguments=of_value),
     ]
-    one = synthetic.experiment("laws", "acdc", SWEEP, [], expectations=expectations)
-    assert claims.allocators_of(one) == ["b", "a", "c", "d"]
+    laws = synthetic.experiment("laws", "acdc", SWEEP, [], expectations=expectations)
+    assert claims.allocators_of(laws) == ["b", "a", "c", "d"]
 
 
 def test_one_block_decides_nothing(tmp_path):

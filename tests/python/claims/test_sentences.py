@@ -24,7 +24,7 @@ def published() -> Iterator[tuple[spec.Experiment, spec.Expectation]]:
     for publication in CATALOG.publications.values():
         for identifier in publication.experiments:
             experiment = CATALOG.experiments[identifier]
-            yield from ((experiment, one) for one in experiment.expectations)
+            yield from ((experiment, expectation) for expectation in experiment.expectations)
 
 
 SENTENCES = [pytest.param(*each, id=f"{each[0].id}: {each[1].says[:60]}") for each in published()]
@@ -84,7 +84,9 @@ def test_allocators_of_the_sentence_are_those_of_the_test(
 ) -> None:
     if experiment.compare:
         return
-    [publication] = [one for one in CATALOG.publications.values() if experiment.id.startswith(f"{one.id}/")]
+    [publication] = [
+        each for each in CATALOG.publications.values() if experiment.id.startswith(f"{each.id}/")
+    ]
     known = {*publication.compared, *publication.unobtainable}
     tested = {*allocators_tested(experiment, expectation), *expectation.unobtainable}
     said, _, spared = (

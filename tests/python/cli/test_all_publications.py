@@ -145,11 +145,11 @@ def test_each_experiment_gets_the_largest_scale_that_fits_its_share(
     at_most = "its share of the budget was"
     assert f"fake/one: the quick scale: the full scale would take at least 5 min; {at_most}" in printed
     assert "compared/one: the full scale with fewer values: the full scale would take " in printed
-    one, other = (store.load(paper.out / name) for name in ("fake/one", "compared/one"))
-    assert (one.campaign.scale, {run.cell["size"] for run in one.runs}) == ("quick", {1, 2})
+    results_name, other = (store.load(paper.out / name) for name in ("fake/one", "compared/one"))
+    assert (results_name.campaign.scale, {run.cell["size"] for run in results_name.runs}) == ("quick", {1, 2})
     assert (other.campaign.scale, {run.cell["size"] for run in other.runs}) == ("full", {1, 2})
     page = (paper.out / "reproduction.md").read_text()
-    assert f"; the full scale has 2 cells; {one.campaign.why_scale} |" in page
+    assert f"; the full scale has 2 cells; {results_name.campaign.why_scale} |" in page
     of_other = next(line for line in page.splitlines() if "`compared/one`" in line)
     assert "full scale, " in of_other
     assert " runs of 2 of its 100 cells" in of_other

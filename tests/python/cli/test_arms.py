@@ -475,7 +475,7 @@ def test_a_factorial_with_a_void_arm_tells_no_effects(tmp_path: Path) -> None:
 
 def worth_trying() -> list[tuple[str, str]]:
     allocators = catalogs.load().allocators
-    return [(name, worth.setting) for name, one in allocators.items() for worth in one.settings]
+    return [(name, worth.setting) for name, allocator in allocators.items() for worth in allocator.settings]
 
 
 @pytest.mark.parametrize(("name", "setting"), worth_trying())

@@ -60,7 +60,7 @@ def log(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 def test_every_command_that_takes_a_program_is_tried_here() -> None:
     taking = {
-        name for name, command in COMMANDS.items() if any(one.name == "program" for one in command.params)
+        name for name, command in COMMANDS.items() if any(param.name == "program" for param in command.params)
     }
     assert taking == set(BEFORE)
 

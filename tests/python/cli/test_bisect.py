@@ -154,7 +154,9 @@ def test_a_program_the_first_commit_that_is_worse_is_named_past_one_that_does_no
     (cell,) = told["afresh"]["cells"]
     assert cell["measure"] == "instructions"
     assert 1.5 < cell["low"] <= cell["ratio"] <= cell["high"] < MUCH / LITTLE
-    assert {one["subject"]: one["why"] for one in told["tried"]}["change 2"].startswith("does not build: ")
+    assert {tried["subject"]: tried["why"] for tried in told["tried"]}["change 2"].startswith(
+        "does not build: "
+    )
     assert planted.state() == before
 
 

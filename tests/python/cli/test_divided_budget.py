@@ -29,8 +29,8 @@ def scaled(*seconds: float, begun: int | None = None, complete: bool = False, un
     return ScaledExperiment(steps, begun, complete)
 
 
-def turn(one: ScaledExperiment, share: float, left: float) -> BudgetTurn | None:
-    (known,) = divided_budget.queue([one], idle)
+def turn(scaled_experiment: ScaledExperiment, share: float, left: float) -> BudgetTurn | None:
+    (known,) = divided_budget.queue([scaled_experiment], idle)
     return divided_budget.turn_of(known, share, left, idle)
 
 
@@ -42,7 +42,7 @@ def test_what_has_no_result_is_first_and_the_shortest_of_that() -> None:
     long, short = scaled(9000, 900, 90), scaled(3000, 300, 30)
     cut_off, small = scaled(1, 1, 1, begun=2), scaled(2, 2, 2, begun=2, complete=True)
     found = divided_budget.queue([small, cut_off, long, short], idle)
-    assert [one.steps for one in found] == [one.steps for one in (short, long, cut_off, small)]
+    assert [part.steps for part in found] == [part.steps for part in (short, long, cut_off, small)]
 
 
 def test_the_largest_step_that_fits_is_measured_and_says_what_does_not() -> None:

@@ -114,23 +114,25 @@ def slow_with_two_threads(name: str, cell: dict) -> tuple[float, float]:
 
 def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) -> None:
     found = simulated(tmp_path, slow_with_two_threads)
-    worse = [one for one in found if one.verdict is GateVerdict.WORSE]
-    assert {dict(one.cell)["threads"] for one in worse} == {2}
-    assert {one.metric for one in worse} == {"allocation_time", "throughput"}
-    assert all(one.ratio.estimate == pytest.approx(1.3, rel=0.05) for one in worse)
+    worse = [comparison for comparison in found if comparison.verdict is GateVerdict.WORSE]
+    assert {dict(comparison.cell)["threads"] for comparison in worse} == {2}
+    assert {comparison.metric for comparison in worse} == {"allocation_time", "throughput"}
+    assert all(comparison.ratio.estimate == pytest.approx(1.3, rel=0.05) for comparison in worse)
     assert headline(Gate(found)).startswith("WORSE: ")
 
 
 def test_what_the_machine_could_not_tell_is_said(tmp_path: Path) -> None:
     cells = simulated(tmp_path, {"new": (1.08, 1.0)}, noise=0.3)
-    assert all(one.verdict is not GateVerdict.WORSE for one in cells)
+    assert all(cell.verdict is not GateVerdict.WORSE for cell in cells)
     assert headline(Gate(cells)).startswith("COULD NOT TELL ")
     assert "could not tell: noise of " in as_markdown(Gate(cells), "")
 
 
 def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
     found = simulated(tmp_path, {"new": (1.0, 1.04)})
-    assert {one.metric for one in found if one.verdict is GateVerdict.WORSE} == {"footprint"}
+    assert {comparison.metric for comparison in found if comparison.verdict is GateVerdict.WORSE} == {
+        "footprint"
+    }
 
 
 def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Path) -> None:
@@ -138,10 +140,10 @@ def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Pat
         return (1.15 if name.endswith(CONTROL_SUFFIX) else 1.08 if name == "new" else 1.0), 1.0
 
     cells = simulated(tmp_path, uneven, noise=0.001)
-    times = [one for one in cells if one.metric == "allocation_time"]
+    times = [cell for cell in cells if cell.metric == "allocation_time"]
     assert times
-    assert all(one.limit == 0.05 and one.verdict is GateVerdict.COULD_NOT_TELL for one in times)
-    assert all("noise of 15." in one.why for one in times)
+    assert all(time.limit == 0.05 and time.verdict is GateVerdict.COULD_NOT_TELL for time in times)
+    assert all("noise of 15." in time.why for time in times)
 
 
 def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None:
@@ -168,7 +170,7 @@ def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
 def test_no_comparison_and_a_lost_run_are_no_pass(tmp_path: Path) -> None:
     assert Gate([]).outcome is GateOutcome.FAILED
     fine = simulated(tmp_path, {"new": (0.5, 0.5)})
-    run = next(one for one in synthetic.campaign(["old", "new"]) if isinstance(one, Run))
+    run = next(record for record in synthetic.campaign(["old", "new"]) if isinstance(record, Run))
     lost = run.model_copy(update={"allocator": "new", "status": Status.FAILED, "reason": "exit status 1"})
     assert Gate(fine).outcome is GateOutcome.NOT_WORSE
     assert Gate(fine, [lost]).outcome is GateOutcome.FAILED
@@ -194,7 +196,7 @@ def test_where_malloc_explains_little_no_outcome_is_sure(tmp_path: Path) -> None
     assert "90.0 MiB no malloc library can change" in " ".join(capture.get().split())
     told = plain_gate(little)
     assert told["says"].endswith(unsure)
-    assert [one["by_malloc"] for one in told["covers"]] == [10 << 20]
+    assert [coverage["by_malloc"] for coverage in told["covers"]] == [10 << 20]
     assert plain_gate(fine)["covers"] == []
 
 
@@ -337,8 +339,8 @@ def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -
     before = gate_cells([noisy], LIMITS)
     assert Gate(before).outcome is GateOutcome.COULD_NOT_TELL
     assert 1 < seconds_for_limits(noisy, before) < inf
-    told = [replace(one, told_by_count=True) for one in before if one.is_time]
-    assert {one.why for one in told} == {"instructions tell"}
+    told = [replace(comparison, told_by_count=True) for comparison in before if comparison.is_time]
+    assert {comparison.why for comparison in told} == {"instructions tell"}
     assert Gate(told).outcome is GateOutcome.NOT_WORSE
     assert headline(Gate(told)).startswith("NOT WORSE")
 

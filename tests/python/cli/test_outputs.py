@@ -12,8 +12,12 @@ from heaplab.cli.options.option_types import OutputFile, OutputFolder
 READS = {"results", "resume", "source", "trace_file", "new", "again", "plan", "folder", "file", "own"}
 READS |= {"repository", "wheels"}
 NAMES_OF_OUTPUTS = {"-o", "--output", "--junit", "--markdown", "--bencher"}
-PARAMETERS = [(name, one) for name, command in COMMANDS.items() for one in command.params]
-OUTPUTS = [(name, one) for name, one in PARAMETERS if isinstance(one.type, OutputFile | OutputFolder)]
+PARAMETERS = [(name, param) for name, command in COMMANDS.items() for param in command.params]
+OUTPUTS = [
+    (name, parameter)
+    for name, parameter in PARAMETERS
+    if isinstance(parameter.type, OutputFile | OutputFolder)
+]
 
 
 def says_that_it_writes(option: click.Parameter) -> bool:
@@ -22,15 +26,15 @@ def says_that_it_writes(option: click.Parameter) -> bool:
 
 
 def test_every_option_that_writes_has_one_of_two_types() -> None:
-    for name, one in PARAMETERS:
-        if NAMES_OF_OUTPUTS & set(one.opts) or says_that_it_writes(one):
-            assert isinstance(one.type, OutputFile | OutputFolder), (name, one.opts)
-        elif isinstance(one.type, click.Path):
-            assert one.name in READS, (name, one.opts)
+    for name, parameter in PARAMETERS:
+        if NAMES_OF_OUTPUTS & set(parameter.opts) or says_that_it_writes(parameter):
+            assert isinstance(parameter.type, OutputFile | OutputFolder), (name, parameter.opts)
+        elif isinstance(parameter.type, click.Path):
+            assert parameter.name in READS, (name, parameter.opts)
     assert {"record", "trace", "report", "gate", "plan", "atlas", "tune"} <= {name for name, _ in OUTPUTS}
 
 
-@pytest.mark.parametrize(("name", "option"), [(name, one.opts[0]) for name, one in OUTPUTS])
+@pytest.mark.parametrize(("name", "option"), [(name, parameter.opts[0]) for name, parameter in OUTPUTS])
 def test_a_missing_folder_is_named_and_not_made(tmp_path: Path, name: str, option: str) -> None:
     given = [option, str(tmp_path / "misspelt" / "new")]
     with pytest.raises(click.BadParameter, match=f"misspelt/new: there is no folder {tmp_path}/misspelt"):

@@ -97,7 +97,8 @@ def test_a_program_that_is_no_utf_8_runs_under_an_allocator(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "encoding", ["ascii", *(pytest.param(one, marks=pytest.mark.long) for one in ("latin-1", "utf-8"))]
+    "encoding",
+    ["ascii", *(pytest.param(encoding, marks=pytest.mark.long) for encoding in ("latin-1", "utf-8"))],
 )
 def test_every_encoding_of_standard_output_does(finished: Laboratory, tmp_path: Path, encoding: str) -> None:
     link = os.fsencode(tmp_path) + b"/results-\xff"

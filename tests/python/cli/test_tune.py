@@ -39,7 +39,9 @@ def trial(*settings: str) -> Trial:
 
 def test_every_allocator_for_use_has_settings_to_try() -> None:
     allocators = catalogs.load().allocators.values()
-    assert [one.id for one in allocators if not one.settings and not one.reference] == []
+    assert [
+        allocator.id for allocator in allocators if not allocator.settings and not allocator.reference
+    ] == []
 
 
 def test_two_settings_of_one_name_are_refused() -> None:
@@ -70,7 +72,7 @@ def test_the_best_of_each_ranking_are_combined_unless_they_contradict_each_other
     trials = [low, high, other, last, fifth]
 
     def names(*rankings: list[str]) -> list[str]:
-        return [one.name for one in combinations(rankings, trials)]
+        return [combination.name for combination in combinations(rankings, trials)]
 
     assert names(["b1", "a1", "a0"]) == ["a1+b1"]
     assert names(["a0", "a1"], ["b1"], []) == []
@@ -271,7 +273,7 @@ def test_the_leanest_settings_are_found_and_confirmed_afresh(tune: Call, lab: La
     command = confirmed.campaign.command
     assert command[:4] == ["heaplab", "compare", "--allocators", "glibc"]
     with COMMANDS["compare"].make_context("compare", command[2:]) as context:
-        assert [one.name for one in context.params["own"]] == confirmed.campaign.allocators[1:]
+        assert [param.name for param in context.params["own"]] == confirmed.campaign.allocators[1:]
         assert context.params["budget"] == 90
         assert context.params["program"] == (str(lab.out.parent / "sized"),)
 

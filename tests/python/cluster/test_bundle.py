@@ -122,7 +122,7 @@ def test_what_a_library_was_built_for_is_read_from_it(libraries: dict[str, Path]
 
 def test_a_further_build_goes_into_the_bundle(lab: Laboratory, libraries: dict[str, Path]) -> None:
     plan = planned(lab, "--add-build", f"slow={libraries['same']}")
-    listed = [(one.arm, Path(one.path).name) for one in bundle.bundled(plan).libraries]
+    listed = [(library.arm, Path(library.path).name) for library in bundle.bundled(plan).libraries]
     assert listed == [("slow", "libsame.so")]
 
 

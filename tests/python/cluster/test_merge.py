@@ -19,7 +19,9 @@ from heaplab.results.records import Host, Run, Status
 ARMS = ["glibc", "jemalloc", "mimalloc"]
 BLOCKS = 6
 EXPERIMENTS = [
-    one for one in synthetic.experiments() if one.id in ("scalloc-oopsla15/fig09", "programs/sqlite")
+    experiment
+    for experiment in synthetic.experiments()
+    if experiment.id in ("scalloc-oopsla15/fig09", "programs/sqlite")
 ]
 Change = Callable[[list], list]
 
@@ -33,7 +35,7 @@ def planned(folder: Path, hosts: int, parts: int = 1, kinds: tuple[str, ...] = (
         command=["heaplab", "plan"],
         scale="quick",
         seed=1,
-        experiments=[one.model_dump(mode="json") for one in EXPERIMENTS],
+        experiments=[experiment.model_dump(mode="json") for experiment in EXPERIMENTS],
         workloads={name: synthetic.WORKLOADS[name].model_dump(mode="json") for name in ("larson", "sqlite")},
         arms=[PlannedArm(name=name, base=name) for name in ARMS],
         machines={kind: KindOfMachine(nodes=hosts) for kind in kinds},
@@ -238,7 +240,7 @@ def test_disturbed_hosts_are_named(tmp_path: Path) -> None:
         return [*before, Host(facts=last.facts | {"governor": "powersave"})]
 
     def failing(records: list) -> list:
-        first = next(one for one in records if isinstance(one, Run))
+        first = next(record for record in records if isinstance(record, Run))
         bad = synthetic.no_figure(Status.FAILED, "SIGSEGV")
         return synthetic.with_runs(records, lambda run: run is first, **bad)
 

@@ -41,7 +41,7 @@ def carried_out(lab: Laboratory, plan: Plan, shard: int) -> tuple[int, str]:
 
 
 def states(plan: Plan) -> list[Completion]:
-    return [one.state for one in shard_states(plan)]
+    return [shard_state.state for shard_state in shard_states(plan)]
 
 
 def content_of(folder: Path) -> dict[str, bytes]:

@@ -49,7 +49,7 @@ def test_advise_names_the_memory_and_is_sure_of_nothing_else(
     found = advised(tmp_path, outside, kind)
     assert found["verdict"] == "outside malloc"
     assert found["sentence"].startswith("outside malloc: of the process itself at the end malloc explains ")
-    assert not any(one["sure"] for one in found["also"])
+    assert not any(answer["sure"] for answer in found["also"])
     assert found["coverage"]["memory"] > 38 * MIB
 
 

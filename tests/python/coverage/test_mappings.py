@@ -34,7 +34,7 @@ def test_memory_above_an_inaccessible_page_is_a_stack(below: str, kind: MappingK
 
 def test_memory_above_reserved_address_space_is_no_stack() -> None:
     smaps = region("7f0000000000-7f0000800000", "---p", 0) + region("7f0000800000-7f0000900000", "rw-p", 4)
-    assert [one.kind for one in mappings_of(list(regions_of(smaps)))] == [MappingKind.ANONYMOUS]
+    assert [mapping.kind for mapping in mappings_of(list(regions_of(smaps)))] == [MappingKind.ANONYMOUS]
 
 
 def test_zeroed_data_stands_behind_its_file_alone() -> None:
@@ -44,7 +44,7 @@ def test_zeroed_data_stands_behind_its_file_alone() -> None:
         + region("7f0000003000-7f0000005000", "rw-p", 8, flags="rd wr nh")
         + region("7f0000006000-7f0000007000", "rw-p", 4)
     )
-    kinds = [one.kind for one in mappings_of(list(regions_of(smaps)))]
+    kinds = [mapping.kind for mapping in mappings_of(list(regions_of(smaps)))]
     assert kinds == [MappingKind.FILE, MappingKind.FILE, MappingKind.ANONYMOUS, MappingKind.ANONYMOUS]
 
 
@@ -94,7 +94,7 @@ def test_many_samples_are_thinned_and_the_largest_stays() -> None:
         size = 9 * MIB if at == 77 else at * KIB
         process.add(MemorySample(at, [Mapping(0, size, MappingKind.HEAP, size, 0)]))
     assert len(process.samples) <= 24
-    assert {0, 77} & {one.at_ns for one in process.kept} == {77}
+    assert {0, 77} & {moment.at_ns for moment in process.kept} == {77}
     assert process.largest
     assert process.largest.at_ns == 77
     [again] = read(text_of([process]))

@@ -86,7 +86,7 @@ def test_a_process_has_the_name_of_the_link_by_which_it_was_started(
     tmp_path: Path, outside: Path, static: Path
 ) -> None:
     (tmp_path / "called").symlink_to(outside)
-    assert [one.program for one in recorded(tmp_path, "./called", "beside")] == ["called"]
+    assert [process.program for process in recorded(tmp_path, "./called", "beside")] == ["called"]
     (tmp_path / "resting").symlink_to(static)
     found = recorded(tmp_path, "sh", "-c", "./resting blocks; true")[0]
     assert found.unseen.startswith("resting is linked statically")

@@ -148,7 +148,7 @@ def test_what_is_freed_as_the_last_act_was_live(recorded: Recorded) -> None:
 
 def test_allocators_that_purge_by_time_have_that_time(recorded: Recorded) -> None:
     evidence = recorded.evidence("rests")
-    [scalloc] = [one for one in evidence.replays if one.name == "scalloc"]
+    [scalloc] = [replay for replay in evidence.replays if replay.name == "scalloc"]
     assert scalloc.peak > 60 << 20
     assert scalloc.memory(evidence.moment.place)[1] < 20 << 20
 
@@ -179,7 +179,7 @@ def test_a_baseline_without_time_to_purge_is_not_sure_to_hold_what_no_block_uses
 def test_live_data_is_sure_at_any_pace(recorded: Recorded) -> None:
     evidence = recorded.evidence("steady")
     hurried = replace(evidence, hurried=True, base_purges=True)
-    assert [one.sure for one in answers_of(hurried)] == [one.sure for one in answers_of(evidence)]
+    assert [answer.sure for answer in answers_of(hurried)] == [answer.sure for answer in answers_of(evidence)]
     assert "no time to purge" not in sentence(hurried, verdict_of(hurried))
 
 
@@ -247,7 +247,11 @@ def test_the_command_tells_the_verdict_first_and_writes_a_page(recorded: Recorde
     assert next(iter(found)) == "verdict"
     assert found["verdict"] == "pinned"
     assert found["sites"][0]["site"].startswith("long_lived ")
-    assert [one["allocator"] for one in found["allocators"]] == ["glibc", "glibc + malloc_trim", "scalloc"]
+    assert [entry["allocator"] for entry in found["allocators"]] == [
+        "glibc",
+        "glibc + malloc_trim",
+        "scalloc",
+    ]
     page = (recorded.folder / "advice.html").read_text()
     assert page.index("pinned by few blocks") < page.index("<nav")
     assert page.count("<svg") == 6  # bands and a map for each
@@ -318,14 +322,16 @@ def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Reco
     found = json.loads((tmp_path / "x.perfetto.json").read_text())
     assert found["otherData"]["verdict"].startswith("pinned by few blocks")
     events = found["traceEvents"]
-    names = {one["args"]["name"]: one["pid"] for one in events if one["name"] == "process_name"}
+    names = {event["args"]["name"]: event["pid"] for event in events if event["name"] == "process_name"}
     assert names["holders under glibc"] == 2
     assert len(names) == 1 + len(evidence.replays)
 
     def course(number: int, name: str) -> list[tuple[float, int]]:
         """Times in microseconds, and values."""
-        wanted = [one for one in events if (one["ph"], one["pid"], one["name"]) == ("C", number, name)]
-        return [(one["ts"], one["args"].get("bytes", 0)) for one in wanted]
+        wanted = [
+            event for event in events if (event["ph"], event["pid"], event["name"]) == ("C", number, name)
+        ]
+        return [(event["ts"], event["args"].get("bytes", 0)) for event in wanted]
 
     for pid, name in ((1, "live"), (2, "pinned")):
         times = [time for time, _ in course(pid, name)]

@@ -85,8 +85,8 @@ def test_what_has_a_bound_or_has_stopped_does_not_grow(grown: dict[str, Grown], 
 def test_each_of_many_leaking_sites_is_found(grown: dict[str, Grown]) -> None:
     found = grown["everywhere"].growths
     assert len(found) == 30
-    assert all(one.leaks and one.sure and 0.2 < one.share < 0.3 for one in found)
-    assert [one.bytes for one in found] == sorted((one.bytes for one in found), reverse=True)
+    assert all(growth.leaks and growth.sure and 0.2 < growth.share < 0.3 for growth in found)
+    assert [growth.bytes for growth in found] == sorted((growth.bytes for growth in found), reverse=True)
 
 
 def test_censored_lifetimes_count_as_far_as_they_are_known() -> None:

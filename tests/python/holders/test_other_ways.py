@@ -62,12 +62,12 @@ def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
     tried: Tried, program: str, way: str, site: str, found: str
 ) -> None:
     evidence, ways = tried[program]
-    one = ways[way]
-    assert evidence.profile.chain(one.sites[0]).startswith(site)
-    assert one.found.startswith(found)
-    assert one.seconds
-    assert one.seconds > 0
-    assert one.measured
+    other_way = ways[way]
+    assert evidence.profile.chain(other_way.sites[0]).startswith(site)
+    assert other_way.found.startswith(found)
+    assert other_way.seconds
+    assert other_way.seconds > 0
+    assert other_way.measured
     other = ways["temporaries" if way == "reserved" else "reserved"]
     assert (other.sites, other.measured, other.gain) == ((), None, NOTHING)
 
@@ -78,7 +78,7 @@ def test_nothing_is_tried_where_no_call_site_has_enough(
 ) -> None:
     evidence, ways = tried["nothing"]
     assert [ways[name].measured for name in ("reserved", "temporaries")] == [None, None]
-    assert [one.gain for one in ways.values()] == [NOTHING] * 3
+    assert [way.gain for way in ways.values()] == [NOTHING] * 3
     whole = Evidence(evidence.profile, evidence.replays, None, list(ways.values()))
     assert "no call site" in str(holding_tables.other_ways(whole).rows)
 
@@ -87,12 +87,12 @@ def test_nothing_is_tried_where_no_call_site_has_enough(
 def test_trimming_gives_back_what_the_next_burst_faults_again(
     tried: Tried,
 ) -> None:
-    one = tried["bursts"][1]["malloc_trim"]
-    assert one.memory
-    assert 4 << 20 < one.measured.memory[1] <= one.memory < 30 << 20
-    assert -one.measured.faults[1] > 2000
-    assert " of memory on average, for at least " in one.gain
-    assert one.gain.endswith(" page faults")
+    trimmed = tried["bursts"][1]["malloc_trim"]
+    assert trimmed.memory
+    assert 4 << 20 < trimmed.measured.memory[1] <= trimmed.memory < 30 << 20
+    assert -trimmed.measured.faults[1] > 2000
+    assert " of memory on average, for at least " in trimmed.gain
+    assert trimmed.gain.endswith(" page faults")
 
 
 def measured(*costs: tuple[float, float, float]) -> Savings:
@@ -145,7 +145,11 @@ def test_only_the_first_replay_stands_still_for_samples(monkeypatch: pytest.Monk
     monkeypatch.setattr(Recording, "census", census)
     glibc = Treatment(arm_of(contents.load(()), "glibc"))
     found = Recording(Path(), 0, Path()).replayed(Path(), glibc)
-    assert [[one.memory for one in run] for run in found.runs] == [[0, 1, 2, 3], [0, 4, 2, 5], [0, 6, 2, 7]]
+    assert [[moment.memory for moment in run] for run in found.runs] == [
+        [0, 1, 2, 3],
+        [0, 4, 2, 5],
+        [0, 6, 2, 7],
+    ]
 
 
 def test_few_pairs_tell_nothing_of_times() -> None:

@@ -32,8 +32,8 @@ def once(job: Job) -> Steps[Execution]:
     return (yield job)
 
 
-def cpu(one: Sliced[Execution]) -> float:
-    return one.result.process.user_time + one.result.process.system_time
+def cpu(sliced: Sliced[Execution]) -> float:
+    return sliced.result.process.user_time + sliced.result.process.system_time
 
 
 def test_runs_take_turns_and_only_one_goes_on_at_a_time() -> None:
@@ -52,12 +52,12 @@ def test_runs_take_turns_and_only_one_goes_on_at_a_time() -> None:
     assert len(pids) == 3
     # On a busy machine a run may wait for a CPU on which to be stopped.
     assert seen.most_common(1)[0][0] == 1
-    for one in ended:
-        assert one.result.exit_status == 0
-        assert one.turns >= 0.25 / slices.SLICE_S
+    for sliced in ended:
+        assert sliced.result.exit_status == 0
+        assert sliced.turns >= 0.25 / slices.SLICE_S
         # On one CPU no run computes longer than its own turns last, and none computes in those of others.
-        assert cpu(one) <= one.own + slices.SLICE_S
-        assert one.result.process.wall_time == one.own
+        assert cpu(sliced) <= sliced.own + slices.SLICE_S
+        assert sliced.result.process.wall_time == sliced.own
 
 
 def test_turns_are_shared_out_so_that_a_slow_run_ends_with_a_fast_one(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_limits_hold_for_each_run_by_its_own_time(program: str, seconds: float, 
     bad = Job([sys.executable, "-SEc", f"{program}\nimport time; time.sleep(20)"], dict(os.environ), limits)
     good = python(COMPUTE.format(0.3))
     ended = in_slices([once(bad), once(good)], [1, 1])
-    assert [one.result.killed_for for one in ended] == [killed_for, ""]
+    assert [sliced.result.killed_for for sliced in ended] == [killed_for, ""]
     assert ended[0].own < 10
 
 
@@ -138,9 +138,9 @@ def test_a_workload_leaves_pauses_out_of_its_clock() -> None:
             return {"process": {"value": ended.process.wall_time}} | json.loads(written.read())["metrics"]
 
     ended = in_slices([sample() for _ in range(3)], [1, 1, 1])
-    for one in ended:
-        own, clock = one.result["process"]["value"], one.result["wall_time"]["value"]
-        assert one.turns > 1
+    for sliced in ended:
+        own, clock = sliced.result["process"]["value"], sliced.result["wall_time"]["value"]
+        assert sliced.turns > 1
         assert clock <= own * 1.02 + 0.002
 
 

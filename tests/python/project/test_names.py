@@ -1,6 +1,6 @@
 """One name stands for one thing: no two classes and no two modules of the front end share one.
 
-And a name says what the thing is: in C++ nothing is called `it`.
+And a name says what it holds: in C++ nothing is called `it`, in Python outside the front end nothing `one`.
 """
 
 import ast
@@ -105,3 +105,30 @@ def test_a_pronoun_as_a_name_is_found(line: str) -> None:
 )
 def test_a_pronoun_in_prose_passes(line: str) -> None:
     assert pronouns(line) == []
+
+
+def bound(source: str) -> Iterator[tuple[int, str]]:
+    """The names that Python code gives to values, with their lines."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+
+
+def test_no_name_of_python_is_a_pronoun() -> None:
+    folders = [ROOT / folder for folder in ("packaging", "research", "tests", "tools")]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in files
+        for line, name in bound(path.read_text())
+        if name == "one"
+    ]
+    assert len(files) > 200
+    assert found == []
+
+
+def test_every_way_to_name_a_value_is_seen() -> None:
+    ways = "a = 1\nfor b in c: pass\nlambda d: d\ndef e(f, *g): pass\n[h for h in i]\nif j := k: pass\n"
+    assert [name for _, name in sorted(bound(ways))] == ["a", "b", "d", "f", "g", "h", "j"]

@@ -31,17 +31,19 @@ def test_results_renew_the_verdicts_of_their_experiments_alone(
     monkeypatch.setattr(tool, "PAGE", tmp_path / "reproduction.md")
     monkeypatch.setattr(tool, "VERDICTS", tmp_path / "reproduction.json")
     monkeypatch.setattr(importlib.import_module("site_pictures"), "PACKED", tmp_path / "pictures.tar.xz")
-    [measured] = [one for one in synthetic.experiments() if one.id == "acdc-ismm13/fig07"]
+    [measured] = [
+        experiment for experiment in synthetic.experiments() if experiment.id == "acdc-ismm13/fig07"
+    ]
     renewed = measured.model_copy(update={"id": "acdc-ismm13/fig10"})
     records = synthetic.campaign(["glibc", "jemalloc"], [renewed])
-    for ended, dates in ((True, {"2026-01-02"}), (False, {one.date for one in known})):
+    for ended, dates in ((True, {"2026-01-02"}), (False, {entry.date for entry in known})):
         tool.write(known, tool.VERDICTS)
         path = synthetic.write(records if ended else records[:-1], tmp_path / "results.jsonl")
         monkeypatch.setattr(sys, "argv", ["reproduction.py", str(path)])
         tool.main()
-        now = {one.experiment: one for one in tool.load(tool.VERDICTS)}
+        now = {verdicts.experiment: verdicts for verdicts in tool.load(tool.VERDICTS)}
         assert now.pop("acdc-ismm13/fig10").date in dates
-        assert list(now.values()) == [one for one in known if one.experiment in now]
+        assert list(now.values()) == [entry for entry in known if entry.experiment in now]
         assert len(now) == len(known) - 1
 
 
@@ -117,7 +119,7 @@ def curves(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_the_simulators_curves_end_the_pages_of_scallocs_figures(
     tool: ModuleType, curves: ModuleType, tmp_path: Path
 ) -> None:
-    names = [reproduction_page.file_name(one.experiment) for one in curves.CURVES]
+    names = [reproduction_page.file_name(curve.experiment) for curve in curves.CURVES]
     assert len(names) == 7
     pages = {name: (tool.PAGE.with_suffix("") / name).read_text() for name in names}
     for number, (name, text) in enumerate(pages.items()):  # some have curves already

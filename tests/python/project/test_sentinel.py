@@ -36,7 +36,11 @@ def test_the_catalog_has_the_programs_of_the_rule(sentinel: ModuleType) -> None:
 
 
 def test_any_two_values_of_any_two_factors_meet(sentinel: ModuleType) -> None:
-    met = {pair for one in sentinel.programs() for pair in itertools.combinations(enumerate(astuple(one)), 2)}
+    met = {
+        pair
+        for program in sentinel.programs()
+        for pair in itertools.combinations(enumerate(astuple(program)), 2)
+    }
     values = [[(place, value) for value in of] for place, of in enumerate(sentinel.FACTORS.values())]
     wanted = {
         pair
@@ -48,7 +52,7 @@ def test_any_two_values_of_any_two_factors_meet(sentinel: ModuleType) -> None:
 
 def test_every_mix_of_sizes_is_also_used_plainly(sentinel: ModuleType) -> None:
     plain = [values[0] for values in list(sentinel.FACTORS.values())[2:]]
-    mixes = {astuple(one)[:2] for one in sentinel.programs() if list(astuple(one)[2:]) == plain}
+    mixes = {astuple(program)[:2] for program in sentinel.programs() if list(astuple(program)[2:]) == plain}
     assert mixes == set(itertools.product(sentinel.FACTORS["sizes"], sentinel.FACTORS["distribution"]))
 
 
@@ -59,8 +63,8 @@ def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noi
         slow = cell["program"] == "second"
         return {"before": 0.4, "jemalloc": 1.0}.get(allocator, 2.0 if slow else 0.5), 1.0
 
-    one = synthetic.experiment("sentinel/local", "acdc", {"program": ["first", "second"]}, [])
-    records = synthetic.campaign(["now", "before", "jemalloc"], [one], effect=truth)
+    suite = synthetic.experiment("sentinel/local", "acdc", {"program": ["first", "second"]}, [])
+    records = synthetic.campaign(["now", "before", "jemalloc"], [suite], effect=truth)
     results = synthetic.write(records, tmp_path / "results.jsonl")
     printed = printed_by(sys.executable, RESEARCH / "sentinel.py", "losses", results, "--most", "1")
     to_peers, to_before, to_itself = (table.splitlines() for table in printed.strip().split("\n\n"))
@@ -79,8 +83,8 @@ def test_the_tables_name_the_worst_programs_the_peers_that_win_there_and_the_noi
 
 
 def test_results_without_the_arm_to_beat_are_refused_in_one_line(tmp_path: Path) -> None:
-    one = synthetic.experiment("sentinel/local", "acdc", {"program": ["first"]}, [])
-    results = synthetic.write(synthetic.campaign(["now", "jemalloc"], [one]), tmp_path / "results.jsonl")
+    suite = synthetic.experiment("sentinel/local", "acdc", {"program": ["first"]}, [])
+    results = synthetic.write(synthetic.campaign(["now", "jemalloc"], [suite]), tmp_path / "results.jsonl")
     done = ran(sys.executable, RESEARCH / "sentinel.py", "losses", results)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "sentinel: there is no arm 'before' in the results; there are now, jemalloc\n"

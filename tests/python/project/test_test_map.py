@@ -31,7 +31,7 @@ def has_test_of_its_name(unit: str) -> bool:
     folders = [
         folder
         for [folder], tested in rows("Folders")
-        if any(part == one or part.startswith(f"{one}/") for one in tested)
+        if any(part == unit or part.startswith(f"{unit}/") for unit in tested)
     ]
     return any((TESTS / folder / f"{stem}_test.cpp").is_file() for folder in folders)
 

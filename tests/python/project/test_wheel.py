@@ -50,14 +50,19 @@ def needed_versions(path: Path) -> dict[str, set[str]]:
     """By library, the versions of symbols that a file needs."""
     with path.open("rb") as stream:
         section = ELFFile(stream).get_section_by_name(".gnu.version_r")
-        return {library.name: {one.name for one in versions} for library, versions in section.iter_versions()}
+        return {
+            library.name: {version.name for version in versions}
+            for library, versions in section.iter_versions()
+        }
 
 
 def undefined(path: Path) -> dict[str, str]:
     """The binding of each symbol that the loader must find elsewhere."""
     with path.open("rb") as stream:
         symbols = ELFFile(stream).get_section_by_name(".dynsym").iter_symbols()
-        return {one.name: one["st_info"]["bind"] for one in symbols if one["st_shndx"] == "SHN_UNDEF"}
+        return {
+            symbol.name: symbol["st_info"]["bind"] for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"
+        }
 
 
 def test_a_program_needs_no_newer_cxx_library_and_leaves_new_to_the_preloaded_malloc(tmp_path: Path) -> None:

@@ -112,9 +112,9 @@ def test_a_better_trade_off_is_advised_though_neither_time_nor_memory_is_decided
 )
 def test_measuring_longer_is_advised_where_it_could_show_a_gain(low, advised):
     judged = Judged(Interval(1.01, low, 1.06, 8), Verdict.UNDECIDED)
-    one = Summary("one", judged, judged, judged, 1, 1)
+    summary = Summary("one", judged, judged, judged, 1, 1)
     leaders = [Leader("", ["glibc", "one"], "", open=True)] * 3
-    assert advice("glibc", [one], leaders).startswith(f"Stay with glibc{advised}")
+    assert advice("glibc", [summary], leaders).startswith(f"Stay with glibc{advised}")
 
 
 def test_without_an_interval_the_advice_says_so():

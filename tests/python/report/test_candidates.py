@@ -72,16 +72,16 @@ def experiment(**changes: object) -> spec.Experiment:
     return synthetic.experiment("p0213/growth", "growth", sweep, plots, **(fields | changes))
 
 
-def records_of(one: spec.Experiment, allocators: list[str], blocks: int = 5, unit: float = 1.0) -> list:
+def records_of(each: spec.Experiment, allocators: list[str], blocks: int = 5, unit: float = 1.0) -> list:
     head, host, *rest = synthetic.campaign(allocators, [])
     head = head.model_copy(
-        update={"experiments": [one.model_dump(mode="json")], "workloads": {"growth": WORKLOAD.model_dump()}}
+        update={"experiments": [each.model_dump(mode="json")], "workloads": {"growth": WORKLOAD.model_dump()}}
     )
     generator, runs = np.random.default_rng(3), []
     for comparison in plan.comparisons(head):
         for number in range(blocks):
             for cell, allocator in plan.block(head, comparison, number).order:
-                place = (one, dict(cell.swept), allocator, number, len(runs), unit, 0.002, generator, effect)
+                place = (each, dict(cell.swept), allocator, number, len(runs), unit, 0.002, generator, effect)
                 runs.append(with_dimensions(synthetic.run(*place)))
     return [head, host, *rest[:-1], *runs, rest[-1]]
 
@@ -119,9 +119,9 @@ def test_the_candidates_are_the_compared_values_and_the_control_is_the_reference
 
 
 def test_a_parameter_that_is_a_setting_stands_for_several(study: Study) -> None:
-    one = study.experiment
+    experiment_of = study.experiment
     swept = {"structure": "DS1", "elements": 1, "strategy": "AS3"}
-    fresh, aged = (one.resolved("quick", swept | {"heap": heap}) for heap in ("fresh", "aged"))
+    fresh, aged = (experiment_of.resolved("quick", swept | {"heap": heap}) for heap in ("fresh", "aged"))
     assert fresh == swept | {"fragments": 0}
     assert aged == swept | {"fragments": 9, "freed": 50}
 
@@ -320,9 +320,9 @@ def test_a_summary_keeps_the_row_of_a_value_that_is_called_all(tmp_path: Path) -
     scale = spec.Scale(
         sweep={"structure": ["DS1", "all"], "elements": [1], "heap": ["fresh"], "strategy": ["AS1", "AS3"]}
     )
-    one = experiment().model_copy(update={"quick": scale, "full": scale})
-    (study,) = synthetic.analysis_of(records_of(one, ["glibc"]), tmp_path).studies
-    (table,) = summary.summary(study, one.plots[4])
+    scaled = experiment().model_copy(update={"quick": scale, "full": scale})
+    (study,) = synthetic.analysis_of(records_of(scaled, ["glibc"]), tmp_path).studies
+    (table,) = summary.summary(study, scaled.plots[4])
     assert list(texts(table)) == ["DS1", "all", summary.TOTAL]
 
 
@@ -415,9 +415,9 @@ def test_crossed_with_allocators_the_verdicts_that_turn_are_named(crossed: Analy
 def test_the_page_shows_all_of_it_without_scripts(
     crossed: Analysis, analysis: Analysis, tmp_path: Path
 ) -> None:
-    for one in (crossed, analysis):
+    for each in (crossed, analysis):
         page = tmp_path / "report.html"
-        report_page.write_html([one], page)
+        report_page.write_html([each], page)
         text = page.read_text()
         assert "<script" not in text
         assert "Which local allocator when" in text

@@ -72,7 +72,7 @@ def test_no_column_begins_within_a_heading(view: Page, columns: list[list[str]])
 def test_every_table_stands_on_one_page(view: Page) -> None:
     view.set_viewport_size({"width": round((210 - 2 * 12) * 96 / 25.4), "height": 900})
     tables = view.locator(".scroll:visible")
-    heights = [box["height"] * 25.4 / 96 for box in (one.bounding_box() for one in tables.all()) if box]
+    heights = [box["height"] * 25.4 / 96 for box in (table.bounding_box() for table in tables.all()) if box]
     assert len(heights) > 5
     assert max(heights) < HEIGHT_MM
-    assert {one.evaluate("e => getComputedStyle(e).breakInside") for one in tables.all()} == {"avoid"}
+    assert {table.evaluate("e => getComputedStyle(e).breakInside") for table in tables.all()} == {"avoid"}

@@ -46,7 +46,7 @@ def test_no_name_covers_another() -> None:
     figure.draw_without_rendering()
     overview.label_points(axis, points, palette.styles(points))
     names = [text.get_window_extent() for text in axis.texts]
-    assert not any(one.overlaps(other) for one, other in combinations(names, 2))
+    assert not any(name.overlaps(other) for name, other in combinations(names, 2))
 
 
 def test_a_panel_in_which_nothing_is_drawn_has_no_logarithmic_axis() -> None:

@@ -40,9 +40,9 @@ def rows_of(found: published_beside.WithPublished) -> dict[str, list[str]]:
 def test_a_printed_row_stands_below_the_measured_one_of_the_same_cell(study: Study) -> None:
     table = printed("Table 4", {"4": [1, 2, 3, 4, 5]}, at={"structure": "DS2", "heap": "fresh"})
     found = published_beside.tables(study, study.experiment.plots[0], published(table))
-    captions = [one.table.caption for one in found if any("published" in name for name in rows_of(one))]
+    captions = [shown.table.caption for shown in found if any("published" in name for name in rows_of(shown))]
     assert captions == ["structure DS2, heap fresh, allocation time in s"]
-    [beside] = [one for one in found if one.table.caption in captions]
+    [beside] = [shown for shown in found if shown.table.caption in captions]
     assert list(rows_of(beside)) == ["1", "4", "4, as published"]
     assert rows_of(beside)["4, as published"] == ["1 s", "2 s", "3 s", "4 s", "5 s"]
     assert beside.table.notes[-1] == "As published: Table 4, at structure DS2, heap fresh."
@@ -57,32 +57,32 @@ def test_ratios_are_drawn_beside_each_other(study: Study) -> None:
     assert rows_of(first)["1, as published"] == ["100 %", "110 %", "55 %", "44 %", "130 %"]
     assert "as published" in first.svg
     assert "measured here" in first.svg
-    assert not any(one.svg for one in others)
+    assert not any(other.svg for other in others)
 
 
 def test_a_table_of_other_ratios_stands_beside_nothing(study: Study) -> None:
     table = printed("Table 5", {"1": [100, 110, 55, 44, 130]}, **PER_CENT)
     assert not any(
-        one.svg for one in published_beside.tables(study, study.experiment.plots[2], published(table))
+        each.svg for each in published_beside.tables(study, study.experiment.plots[2], published(table))
     )
 
 
 def test_a_summary_has_the_means_of_the_printed_tables_and_the_printed_mean(study: Study) -> None:
-    one = printed("Table 4", {"1": [1, 1, 2, 1, 1], "4": [1, 1, 8, 1, 1]}, at={"structure": "DS1"})
+    table = printed("Table 4", {"1": [1, 1, 2, 1, 1], "4": [1, 1, 8, 1, 1]}, at={"structure": "DS1"})
     total = printed(
         "Table 8", {summary.TOTAL: [105, 55, 50, 126]}, columns=STRATEGIES[1:], down="", **PER_CENT
     )
-    [found] = published_beside.tables(study, study.experiment.plots[4], published(one, total))
+    [found] = published_beside.tables(study, study.experiment.plots[4], published(table, total))
     assert rows_of(found)["DS1, as published"] == ["100 %", "400 %", "100 %", "100 %"]
     assert rows_of(found)["all cells, as published"] == ["105 %", "55 %", "50 %", "126 %"]
     assert "DS2, as published" not in rows_of(found)
 
 
 def test_a_stated_ratio_is_a_point_on_the_curve_and_a_line_below(tmp_path: Path) -> None:
-    [one] = [each for each in synthetic.experiments() if each.id == "acdc-ismm13/fig07"]
-    analysis = synthetic.analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one]), tmp_path)
+    [experiment] = [each for each in synthetic.experiments() if each.id == "acdc-ismm13/fig07"]
+    analysis = synthetic.analysis_of(synthetic.campaign(["glibc", "jemalloc"], [experiment]), tmp_path)
     [study] = analysis.studies
-    stated = {"experiment": one.id, "metric": "allocation_time", "number": "Figure 7"}
+    stated = {"experiment": experiment.id, "metric": "allocation_time", "number": "Figure 7"}
     of_jemalloc = {"allocators": ["jemalloc"], "than": "glibc", "at": {"threads": [2, 64]}}
     more = StatedRatio(says="jemalloc is slower.", ratio=3, bound="at most", **of_jemalloc, **stated)
     of_glibc = {"allocators": ["glibc"], "than_at": {"threads": 1}, "at": {"threads": [4]}}

@@ -247,7 +247,7 @@ def test_what_decides_is_what_verdicts_rest_on(tmp_path):
     which = [synthetic.experiments()[number] for number in (0, 3)]
     *records, end = synthetic.campaign(["glibc", "quick"], which, blocks=3)
     how = {"slices": False, "clock": "cpu_time", "why_alone": "it waits", "why_clock": "it computes"}
-    records += [Timing(experiment=one.id, **how) for one in which]
+    records += [Timing(experiment=experiment.id, **how) for experiment in which]
     analysis = synthetic.analysis_of([*records, end], tmp_path)
     assert [study.main_metric for study in analysis.studies] == ["allocation_time", "cpu_time"]
     assert wording.how_timed(analysis.studies) == [
@@ -404,8 +404,8 @@ def test_a_figure_is_captioned_with_the_name_its_publication_gives_it(tmp_path):
         spec.Plot(kind="series", series="memory", figure="Figure 6(b)"),
         spec.Plot(kind="scatter", x="allocation_time", y="peak_memory"),
     ]
-    one = synthetic.experiment("one", "acdc", {"size": [1, 2]}, plots)
-    analysis = synthetic.analysis_of(synthetic.campaign(["glibc", "jemalloc"], [one], blocks=5), tmp_path)
+    single = synthetic.experiment("one", "acdc", {"size": [1, 2]}, plots)
+    analysis = synthetic.analysis_of(synthetic.campaign(["glibc", "jemalloc"], [single], blocks=5), tmp_path)
     html = report_page.render([analysis], tmp_path / "report.html")
     captions = re.findall(r"<(?:fig)?caption>([^<]*)<", html)
     assert {"Figure 6(a): Allocation time", "Figure 6(b): Memory over time"} <= set(captions)
@@ -451,8 +451,8 @@ def test_undecided_says_why_at_the_place(ratio, floor, said):
 
 @pytest.mark.parametrize("blocks", [1, 4, 5])
 def test_fewer_than_five_blocks_give_no_verdict_and_say_so(blocks, tmp_path):
-    one = synthetic.experiments()[3:4]
-    records = synthetic.campaign(["glibc", "mimalloc"], one, blocks=blocks)
+    last = synthetic.experiments()[3:4]
+    records = synthetic.campaign(["glibc", "mimalloc"], last, blocks=blocks)
     analysis = synthetic.analysis_of(records, tmp_path)
     text = summary_of(analysis)
     said = f"{blocks} block{'s' if blocks > 1 else ''} in all: 5 are needed for a verdict."

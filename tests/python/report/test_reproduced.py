@@ -22,8 +22,8 @@ ABSENT = Expectation(says="nemo is faster.", test="better_than", arguments={"all
 
 
 def experiment(*expectations: Expectation) -> Experiment:
-    [one] = [each for each in synthetic.experiments() if each.id == "acdc-ismm13/fig07"]
-    return one.model_copy(update={"expectations": list(expectations)})
+    [known] = [each for each in synthetic.experiments() if each.id == "acdc-ismm13/fig07"]
+    return known.model_copy(update={"expectations": list(expectations)})
 
 
 def paper(name: str) -> Publication:
@@ -47,9 +47,11 @@ def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 
 def page(known: list[Reproduced], *expectations: Expectation) -> str:
-    one = experiment(*expectations)
-    other = one.model_copy(update={"id": "paper/other", "expectations": [FASTER]})
-    return reproduction_page.page([paper(one.id)], {one.id: one, other.id: other}, known, "Now.", "pictures")
+    expected = experiment(*expectations)
+    other = expected.model_copy(update={"id": "paper/other", "expectations": [FASTER]})
+    return reproduction_page.page(
+        [paper(expected.id)], {expected.id: expected, other.id: other}, known, "Now.", "pictures"
+    )
 
 
 def test_each_figure_has_its_verdicts_and_what_was_not_run_has_none(analysis: Analysis) -> None:

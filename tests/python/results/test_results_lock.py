@@ -76,9 +76,9 @@ def test_experiments_of_publications_are_read_under_the_lock(
 
 
 def test_shards_of_one_folder_have_a_lock_each(tmp_path: Path) -> None:
-    one = ResultsLock(tmp_path / "0001-ab.n1.jsonl")
+    first = ResultsLock(tmp_path / "0001-ab.n1.jsonl")
     other = ResultsLock(tmp_path / "0002-cd.n2.jsonl")
     with pytest.raises(UsageError, match=r"0001-ab\.n1\.jsonl: another heaplab is measuring this shard here"):
         ResultsLock(tmp_path / "0001-ab.n1.jsonl")
-    one.release()
+    first.release()
     other.release()

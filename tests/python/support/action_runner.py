@@ -43,7 +43,7 @@ class Runner:
         """Run the action of this repository in a job's checkout."""
         described = yaml.safe_load(ACTION.read_text())
         assert set(inputs) <= set(described["inputs"])
-        given = {name: one.get("default", "") for name, one in described["inputs"].items()} | inputs
+        given = {name: declared.get("default", "") for name, declared in described["inputs"].items()} | inputs
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "temp").mkdir(parents=True)
         known = {f"inputs.{name}": value for name, value in given.items()}
@@ -59,8 +59,8 @@ class Runner:
         self.missed.clear()
         page = self.folder / "summary.md"
         ended.summary = page.read_text() if page.exists() else ""
-        for name, one in described["outputs"].items():
-            ended.outputs[name] = filled(one["value"], known)
+        for name, output in described["outputs"].items():
+            ended.outputs[name] = filled(output["value"], known)
         return ended
 
     @staticmethod

@@ -28,7 +28,7 @@ def bare_campaign(
     experiments: Iterable[spec.Experiment], workloads: dict[str, spec.Workload], **more: object
 ) -> Campaign:
     described = {
-        "experiments": [one.model_dump(mode="json") for one in experiments],
+        "experiments": [experiment.model_dump(mode="json") for experiment in experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in workloads.items()},
     }
     nothing = {"id": "0", "started": "", "heaplab": "", "command": [], "scale": "quick", "seed": 1}

@@ -152,7 +152,7 @@ def aspect(name: str, **more: str) -> spec.Aspect:
 def experiments_of(aspects: Mapping[int, spec.Aspect]) -> list[spec.Experiment]:
     """The experiments with these numbers, each with its aspect."""
     every = experiments()
-    return [every[number].model_copy(update={"aspect": one}) for number, one in aspects.items()]
+    return [every[number].model_copy(update={"aspect": aspect}) for number, aspect in aspects.items()]
 
 
 WORKLOADS = {
@@ -220,15 +220,15 @@ def campaign(
         ),
         *(library(name) for name in names),
     ]
-    for one in which:
-        for cell in one.cells("quick"):
+    for experiment in which:
+        for cell in experiment.cells("quick"):
             for block in range(blocks):
                 machine = float(np.exp(generator.normal(0, drift)))
                 order = [*names, names[0] + CONTROL_SUFFIX]
                 generator.shuffle(order)
                 for name in order:
                     records.append(
-                        run(one, cell, name, block, len(records), machine, noise, generator, effect)
+                        run(experiment, cell, name, block, len(records), machine, noise, generator, effect)
                     )
     return [*(plant_faults(records) if faults else records), End(reason="precise")]
 
@@ -282,7 +282,7 @@ def library(name: str) -> Arm:
     )
 
 
-def run(one, cell, name, block, order, machine, noise, generator, effect) -> Run:
+def run(experiment, cell, name, block, order, machine, noise, generator, effect) -> Run:
     time, memory = effect(name, cell)
     seconds = 0.4 * time * machine * float(np.exp(generator.normal(0, noise)))
     peak = int(48 * MIB * memory * float(np.exp(generator.normal(0, noise / 20))))
@@ -303,9 +303,9 @@ def run(one, cell, name, block, order, machine, noise, generator, effect) -> Run
         mean_memory=peak * 0.8,
         memory=[(t, int(v * 0.99), int(v * 0.01)) for t, v in points],
     )
-    program = WORKLOADS[one.workload].kind == "program"
+    program = WORKLOADS[experiment.workload].kind == "program"
     return Run(
-        experiment=one.id,
+        experiment=experiment.id,
         cell=cell,
         allocator=name,
         block=block,
@@ -316,22 +316,22 @@ def run(one, cell, name, block, order, machine, noise, generator, effect) -> Run
         environment_bytes=int(generator.integers(0, 4096)),
         foreign_cpu=0.01,
         process=process,
-        sample=None if program else sample(one, cell, name, seconds, points),
+        sample=None if program else sample(experiment, cell, name, seconds, points),
     )
 
 
-def sample(one, cell, name, seconds, points) -> Sample:
+def sample(experiment, cell, name, seconds, points) -> Sample:
     served = ServedBy(path=f"/usr/lib/lib{name}.so", build_id="cd" * 20)
     return Sample(
         schema=1,
-        workload=one.workload,
-        parameters={**one.parameters, **cell},
+        workload=experiment.workload,
+        parameters={**experiment.parameters, **cell},
         seed=1,
         metrics={
             "allocation_time": Metric(value=seconds * 0.3, unit="s"),
             "access_time": Metric(value=seconds * 0.5, unit="s"),
             "throughput": Metric(value=2e6 / seconds, unit="1/s"),
-            **(latency_metrics(seconds) if one.parameters.get("latency") else {}),
+            **(latency_metrics(seconds) if experiment.parameters.get("latency") else {}),
         },
         series={"memory": Series(unit="B", points=points)},
         served_by={"malloc": served, "operator new": served},

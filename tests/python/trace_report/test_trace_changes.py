@@ -39,7 +39,7 @@ def profile(empty: Profile, base: int, *callers: tuple[str, int]) -> Profile:
 
 
 def found(changes: trace_changes.Changes) -> list[tuple[str, int, int]]:
-    return [(one.caller[0], one.old.bytes, one.new.bytes) for one in changes.found]
+    return [(change.caller[0], change.old.bytes, change.new.bytes) for change in changes.found]
 
 
 def test_callers_are_known_by_their_functions_wherever_their_code_lies(empty: Profile) -> None:

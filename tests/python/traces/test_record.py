@@ -32,7 +32,7 @@ def record(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]
 
 
 def programs_of(trace: Path) -> list[str]:
-    return [Path(one["process"]["program"]).name for one in tool.summary(trace)["processes"]]
+    return [Path(process["process"]["program"]).name for process in tool.summary(trace)["processes"]]
 
 
 @pytest.mark.parametrize(("script", "status"), [("exit 5", 5), ("kill -9 $$", 137), ("kill -TERM $$", 143)])

@@ -143,7 +143,9 @@ def test_a_function_that_was_inlined_is_told_with_the_one_around(
     place = symbols.places([returns_to], mapped, "")[returns_to]
     assert (place.function, place.line) == ("inner", 3)
     assert place.file.endswith("x.c")
-    assert [(one.function, one.line) for one in place.inlined_into] == [("outer", 5)]
+    assert [(place_inside.function, place_inside.line) for place_inside in place.inlined_into] == [
+        ("outer", 5)
+    ]
 
 
 @pytest.mark.parametrize(

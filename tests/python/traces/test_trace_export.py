@@ -113,15 +113,19 @@ def test_rows_come_in_batches_of_one_process(recorded: Path, monkeypatch: pytest
     monkeypatch.setattr(columns, "ROWS", 100)
     path = recorded.with_suffix(".small.parquet")
     heard: list[tuple[int, int]] = []
-    columns.write_parquet(recorded, tool.summary(recorded), "events", path, lambda *one: heard.append(one))
+    columns.write_parquet(
+        recorded, tool.summary(recorded), "events", path, lambda *progress: heard.append(progress)
+    )
     pd.testing.assert_frame_equal(pd.read_parquet(path), whole)
     file = pq.ParquetFile(path)
     assert file.metadata.num_row_groups > len(whole) / 100
     assert heard[-1] == (len(whole), len(whole))
     described = json.loads(file.schema_arrow.metadata[b"heaplab.processes"])
-    assert [Path(one["program"]).name for one in described].count("p") == 2
+    assert [Path(process["program"]).name for process in described].count("p") == 2
     summary = tool.summary(recorded)
-    assert whole.groupby("process").size().to_list() == [one["events"] for one in summary["processes"]]
+    assert whole.groupby("process").size().to_list() == [
+        process["events"] for process in summary["processes"]
+    ]
 
 
 def test_callers_have_names_and_lines(recorded: Path) -> None:
@@ -138,17 +142,17 @@ def profile_of(trace: Path, process: int | None = None) -> Profile:
 
 def program_in(trace: Path) -> int:
     processes = tool.summary(trace)["processes"]
-    return next(n for n, one in enumerate(processes) if one["process"]["program"].endswith("/p"))
+    return next(n for n, process in enumerate(processes) if process["process"]["program"].endswith("/p"))
 
 
 def test_dhat_has_what_its_viewer_asks_for(recorded: Path) -> None:
     found = json.loads(dhat.as_dhat(profile_of(recorded, program_in(recorded))))
     assert {"mode", "verb", "bklt", "bkacc", "tu", "Mtu", "tuth", "cmd", "pid"} < set(found)
     assert found["dhatFileVersion"] == 2
-    [point] = [one for one in found["pps"] if "one_block" in found["ftbl"][one["fs"][0]]]
+    [point] = [point_of for point_of in found["pps"] if "one_block" in found["ftbl"][point_of["fs"][0]]]
     assert (point["tb"], point["tbk"], point["eb"], point["ebk"]) == (700, 7, 400, 4)
     assert (point["mb"], point["mbk"]) == (400, 4)
-    assert sum(one["gb"] for one in found["pps"]) == profile_of(recorded, program_in(recorded)).peak_bytes
+    assert sum(point["gb"] for point in found["pps"]) == profile_of(recorded, program_in(recorded)).peak_bytes
     assert 0 <= found["tg"] <= found["te"]
 
 
@@ -175,7 +179,7 @@ def fields(message: bytes) -> list[tuple[int, Any]]:
 
 
 def numbers(packed: bytes) -> list[int]:
-    return [value for _, value in fields(b"".join(b"\0" + one for one in split(packed)))]
+    return [value for _, value in fields(b"".join(b"\0" + message for message in split(packed)))]
 
 
 def split(packed: bytes) -> list[bytes]:
@@ -196,15 +200,15 @@ def test_pprof_has_every_block_and_names(recorded: Path) -> None:
     assert texts[0] == ""
     kinds = [texts[dict(fields(value))[1]] for field, value in message if field == 1]
     samples = [dict(fields(value)) for field, value in message if field == 2]
-    values = [dict(zip(kinds, numbers(one[2]), strict=True)) for one in samples]
-    assert sum(one["alloc_objects"] for one in values) == sum(site.blocks for site in profile.sites)
-    assert sum(one["peak_space"] for one in values) == profile.peak_bytes
+    values = [dict(zip(kinds, numbers(each[2]), strict=True)) for each in samples]
+    assert sum(each["alloc_objects"] for each in values) == sum(site.blocks for site in profile.sites)
+    assert sum(each["peak_space"] for each in values) == profile.peak_bytes
     functions = {
         dict(fields(value))[1]: texts[dict(fields(value))[2]] for field, value in message if field == 5
     }
     assert "one_block" in functions.values()
     [mine] = [number for number, name in functions.items() if name == "one_block"]
-    [sample] = [one for one in samples if numbers(one[1]) == [mine]]
+    [sample] = [each for each in samples if numbers(each[1]) == [mine]]
     assert numbers(sample[2])[:2] == [7, 700]
 
 
@@ -212,17 +216,19 @@ def test_pprof_names_the_files_that_were_mapped_by_their_build_ids(recorded: Pat
     profile = profile_of(recorded, program_in(recorded))
     message = fields(pprof.as_pprof(profile))
     texts = [value.decode() for field, value in message if field == 6]
-    mappings = {one[1]: one for one in (dict(fields(value)) for field, value in message if field == 3)}
+    mappings = {
+        mapping[1]: mapping for mapping in (dict(fields(value)) for field, value in message if field == 3)
+    }
     assert texts[mappings[1][5]] == profile.of["executable"]
-    for one in mappings.values():
-        with open(texts[one[5]], "rb") as file:
+    for mapping in mappings.values():
+        with open(texts[mapping[5]], "rb") as file:
             notes = ELFFile(file).get_section_by_name(".note.gnu.build-id")
             found = [note["n_desc"] for note in notes.iter_notes()] if notes else [""]
-        assert [texts[one.get(6, 0)]] == found
+        assert [texts[mapping.get(6, 0)]] == found
     locations = [dict(fields(value)) for field, value in message if field == 4]
-    for one in locations:
-        mapped = mappings[one[2]]
-        assert mapped[2] < one[3] <= mapped[3]
+    for location in locations:
+        mapped = mappings[location[2]]
+        assert mapped[2] < location[3] <= mapped[3]
 
 
 @pytest.mark.long  # go compiles its pprof first, which takes half a minute
@@ -360,4 +366,4 @@ def test_a_file_that_cannot_be_written_leaves_the_earlier_one(trace: Path) -> No
     with pytest.raises(Exception, match="is empty"):
         columns.write_parquet(trace, summary, "events", path)
     assert path.read_text() == "before"
-    assert [one.name for one in trace.parent.iterdir() if one.name.endswith(".new")] == []
+    assert [each.name for each in trace.parent.iterdir() if each.name.endswith(".new")] == []
