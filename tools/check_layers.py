@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:heaplab)/[^>]+)>)')
-ROW = re.compile(r"^\|\s*`([^`]+)`\s*\|(.*)\|\s*$")
+ITEM = re.compile(r"^\d+\. `([^`]+)`(.*)$")
+NAME = re.compile(r"`([^`]+)`")
 HEADING = "## C++"
 CPP_SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One row of a table: what `part` may use."""
+    """One item of a list: what `part` may use."""
 
     part: str
     allowed: tuple[str, ...]
@@ -32,19 +33,28 @@ class Rule:
         return found.group(1) if found.groups() else ""
 
 
-def read_table(layers: Path) -> list[Rule]:
-    """Return the rows of the table under HEADING."""
+def read_lists(layers: Path) -> list[Rule]:
+    """Return the items of the lists under HEADING."""
     rules: list[Rule] = []
     heading = ""
+    shared: list[str] = []  # what the heading of a list names: each of its items may use that
     for line in layers.read_text().splitlines():
         if line.startswith("## "):
             heading = line.strip()
-        elif heading == HEADING and (row := ROW.match(line)):
-            rules.append(Rule(row[1], tuple(re.findall(r"`([^`]+)`", row[2]))))
+        elif line.startswith("### "):
+            shared = NAME.findall(line)
+        elif heading == HEADING and (item := ITEM.match(line)):
+            named = [in_full(name, item[1]) for name in NAME.findall(item[2])]
+            rules.append(Rule(item[1], (*shared, *named)))
     if not rules:
-        print(f"{layers}: no table under the heading {HEADING!r}", file=sys.stderr)
+        print(f"{layers}: no list under the heading {HEADING!r}", file=sys.stderr)
         sys.exit(2)
     return rules
+
+
+def in_full(name: str, part: str) -> str:
+    """A short name stands for the folder beside the part."""
+    return name if "/" in name else f"{part.rpartition('/')[0]}/{name}"
 
 
 def covers(part: str, path: str) -> bool:
@@ -71,12 +81,12 @@ def resolve_include(root: Path, source: Path, name: str) -> str | None:
 
 
 def check_order(layers: str, rules: list[Rule]) -> list[str]:
-    """Return a fault for every row that names a part of its own row or of one below: arrows point upward."""
+    """Return a fault for every item that names itself or an item below: arrows point upward."""
     faults = []
     for index, rule in enumerate(rules):
         above = [other.part for other in rules[:index]]
         faults += [
-            f"{layers}: `{rule.part}` names `{name}`, which is no part of a row above"
+            f"{layers}: `{rule.part}` names `{name}`, which is no part of an item above"
             for name in rule.allowed
             if not any(covers(part, name) for part in above)
         ]
@@ -114,7 +124,7 @@ def main() -> int | str:
     if not layers.is_file():
         print(f"{layers}: no such file", file=sys.stderr)
         return 2
-    rules = read_table(layers)
+    rules = read_lists(layers)
     faults = check_order(layers.name, rules) + check_cpp(root, rules)
     return "\n".join(faults) or 0
 

@@ -77,20 +77,20 @@ def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -
 
 
 @pytest.mark.parametrize(
-    ("row", "named"),
-    [("| `src/base` | |", "src/shim"), ("| `include/heaplab` | |", "include/heaplab")],
+    ("item", "named"),
+    [("2. `src/base`\n", "src/shim"), ("1. `include/heaplab`\n", "include/heaplab")],
 )
-def test_a_row_that_names_no_part_above_is_found(project: Path, row: str, named: str) -> None:
+def test_an_item_that_names_no_part_above_is_found(project: Path, item: str, named: str) -> None:
     layers = project / "LAYERS.md"
-    part = row.split("`")[1]
-    assert row in layers.read_text()
-    layers.write_text(layers.read_text().replace(row, f"| `{part}` | `{named}` |"))
+    part = item.split("`")[1]
+    assert item in layers.read_text()
+    layers.write_text(layers.read_text().replace(item, f"{item.strip()}: `{named}`\n"))
     result = check(project)
     assert result.returncode == 1
     assert f"`{part}` names `{named}`" in result.stderr
 
 
-def test_a_missing_table_is_said(tmp_path: Path) -> None:
+def test_missing_lists_are_said(tmp_path: Path) -> None:
     assert check(tmp_path).returncode == 2
 
 
