@@ -29,16 +29,14 @@ step "layers, formatting, lint" "
 at_once=$(($(nproc) + 2)) native=$(($(nproc) * 3))
 
 build_and_test() { # preset, options of ctest, options of the build, environment of the tests, folders to leave out
-  step "C++ build, $1" "cmake --preset $1 '-DHEAPLAB_TESTS_LEFT_OUT=${5-}' && cmake --build --preset $1 ${3-}"
+  step "C++ build, $1" "cmake --preset $1 -DHEAPLAB_TESTS_COMPLETE=${complete:-ON} '-DHEAPLAB_TESTS_LEFT_OUT=${5-}' &&
+    cmake --build --preset $1 ${3-}"
   step "C++ tests, $1" "${4-} ctest --preset $1 -j $native --no-tests=ignore ${2-}"
 }
 
 python_tests() { # options of pytest
   step "Python tests" "pytest -n $at_once --dist loadfile --no-loadscope-reorder ${1-}"
 }
-
-# The contract of malloc under mallocs of others and under the one that frees nothing.
-others='conformance[.]contract[.](glibc|jemalloc|tcmalloc|mimalloc|tbbmalloc|bump|steady)'
 
 # The clang compilers among the packages of lists.
 clang_in() { sed -n 's/^clang-/clang++-/p' "$@" | tr '\n' ' '; }
@@ -51,28 +49,19 @@ case $what in
 esac
 
 if [ "$what" = quick ]; then
-  # What explores interleavings or starts a program for each case takes more than half the time.
-  started='coherence|counts|linking|local_workloads|out_of_memory|programs|properties|recorder|stress|surroundings|system_calls'
-  build_and_test release "-LE '$started' -E '^(scalloc[.].*interleavings|far[.]aging|$others|conformance[.]contract[.].*[-_])'"
+  # What explores interleavings or starts a program for each case takes more than half the time: label slow.
+  complete=OFF build_and_test release "-LE '^slow\$'"
   rm -rf build/installed
   cmake --install build/release --prefix "$PWD/build/installed" > /dev/null
   HEAPLAB_NATIVE=$PWD/build/installed PYTHONPATH=$PWD/python python_tests "-m 'not long and not slow and not starts_programs'"
   exit
 fi
 
-# What all leaves to long:
-# Python       tests marked long.
+# What all leaves to long, beside tests with that label (cmake/heaplab_tests.cmake, tests/python):
 # headers      under GCC, which compiles them with the tests, and under other versions of clang.
 # folders      release has no tests of local allocators, traces, recorded programs and the harness, because asan has
 #              them; and none of the cost of local allocators and of the simulated caches.
-# variants     which differ in one number; where tests take seconds, those with counters and scalloc as published too.
-# mallocs      of others: under them the tests prove themselves, not heaplab.
-# stress       nine of ten rounds. Forks at every instruction, except of llheap-debug and of llheap and scalloc with
-#              assertions. Children without fork handlers, except of scalloc and scalloc-cores.
-# refusals     while a block grows, and of one kind of system call: mmap stays, and the refusal of any call.
-# explored     two explorations of half a minute.
-# aging        heaps of 5 GiB, for which 10 GiB of memory must be available: of a machine with 16.
-# the rest     programs that are rebuilt, CPython's own tests, programs under variants, the guide of linking.
+# stress       nine of ten rounds.
 # clang-tidy   sources that the last 20 commits did not touch.
 # asan         has no benchmarks, which run in release under heaps with planted faults, and no allocators, whose
 #              memory it does not know: tsan has them with the sanitizer of undefined behaviour.
@@ -83,16 +72,7 @@ if [ "$what" = long ]; then
 else
   python_options="-m 'not long'" last='--last 20'
   left_out='coherence;harness;local;local_cost;recorded;trace'
-  numbers='scalloc-(no-madvise|single-stack|reclaim-in-malloc|no-reuse)'
-  variants='(glibc|scalloc-(clab|huge-pages|paper)|llheap-(no-ownership|stats))'
-  slow='(conformance[.]contract|out_of_memory|programs|properties|stress|system_calls)'
-  forks='stress[.](fork_anywhere[.](bump|steady|llheap|scalloc|scalloc-hardened|scalloc-cores|scalloc-hardened_asserting)'
-  forks="$forks|raw_children[.](bump|steady|llheap.*|scalloc-hardened))"
-  refusals='out_of_memory[.]refused[.](realloc|mremap|munmap|madvise|mprotect)[.].*'
-  explored='interleavings_retaining[.]accounts_of_the_pool_against_each_other'
-  explored="$explored|hole_sweep_interleavings[.]against_the_reuse_of_an_orphan"
-  rest='far[.]aging[.].*|programs[.](rebuild|suite)[.].*|programs[.]all[.](bump|steady|.*-.*)|linking[.]guide'
-  release_tests="-E '[.]$numbers\$|^$slow[.].*$variants\$|^($others|$forks|$refusals|scalloc[.]($explored)|$rest)\$'"
+  release_tests="-LE '^long\$'"
   stress=HEAPLAB_STRESS=short
   asan='base harness local probes properties recorded recorder stress trace'
   asan_tests="-L '^($(echo $asan | tr ' ' '|'))\$'"
