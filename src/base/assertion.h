@@ -16,8 +16,8 @@
 
 namespace heaplab {
 
-// Of this thread: assertions that are being evaluated. What they read is no step of the program, so that the
-// explorer of interleavings (tests/explore) lets no other thread run meanwhile.
+// The number of assertions that this thread is evaluating. Their reads are no steps of the program: the
+// explorer of interleavings (tests/explore) lets no other thread run in between.
 inline constinit thread_local unsigned assertions_under_way = 0;
 
 class assertion_under_way {

@@ -127,7 +127,7 @@ private:
   body run_ = nullptr;
   void* argument_ = nullptr;
   processor_set where_;
-  // Of one mapping, which stays.
+  // Both point into one mapping, which is never unmapped.
   char* stack_end_ = nullptr;
   char* thread_pointer_ = nullptr;
 };

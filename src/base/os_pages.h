@@ -42,7 +42,7 @@ inline constexpr std::size_t largest_page_bytes = smallest_page_bytes;
 inline constexpr std::size_t largest_page_bytes = 16 * smallest_page_bytes;
 #endif
 
-// Of the kernel that runs. The C library has asked for them when the process began.
+// The page size of the running kernel, which the C library learned when the process began.
 inline std::size_t page_bytes() {
   if constexpr (smallest_page_bytes == largest_page_bytes) return smallest_page_bytes;
   return static_cast<std::size_t>(::getpagesize());

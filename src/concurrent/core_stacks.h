@@ -1,19 +1,17 @@
-// For each CPU and each kind of blocks a small stack of free blocks, from which the threads that run on the
-// CPU pop and onto which they push without a lock and without an atomic instruction: by restartable sequences
-// (core_sequences.h). So the number of blocks that wait is bounded by the CPUs, however many threads there
-// are.
+// A small stack of free blocks for each CPU and each kind of block. Threads that run on the CPU push and pop
+// without a lock or an atomic instruction, by restartable sequences (core_sequences.h). The number of cached
+// blocks is bounded by the CPUs, however many threads there are.
 //
-// Where there are no restartable sequences every pop and push is refused, and the caller needs another way.
-// So it is in every thread while a child of vfork uses the stacks: the kernel takes the area of a child with
-// the memory of its parent away, so that it neither tells the child its CPU nor aborts its sequences.
+// Every pop and push is refused where there are no restartable sequences, and in every thread while a child
+// of vfork uses the stacks: the kernel unregisters the rseq area of such a child, and then neither tells the
+// child its CPU nor aborts its sequences.
 //
 // The stacks of a CPU lie in one piece of memory, whole at every instruction of every thread:
 //
 //   | stack_bounds of kind 0, of kind 1, ... | blocks of kind 0 ... | blocks of kind 1 ... |
 //
-// Between bottom and top are the blocks that wait; what lies above is left from earlier. A thread that
-// vanishes in a fork has changed a top or it has not, so that the child finds stacks as they were before or
-// after a sequence.
+// The cached blocks lie between bottom and top; words above top are stale. A thread that vanishes in a fork
+// has changed a top or has not: the child finds each stack as it was before or after a sequence.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +27,7 @@
 
 namespace heaplab::concurrent {
 
-// What the stacks take from the system. Others stand in tests.
+// The system as core_stacks uses it. Tests replace it by a simulated one.
 struct core_system {
   template <class T>
   using atomic = heaplab::atomic<T>;

@@ -40,7 +40,7 @@ private:
     std::uint64_t live_bytes = 0;
     std::uint64_t events = 0;
   };
-  // As many events as each other stretch; the lowest and the highest point among them.
+  // All stretches have equally many events. A stretch keeps its lowest and its highest point.
   struct stretch {
     point lowest;
     point highest;

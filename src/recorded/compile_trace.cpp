@@ -202,7 +202,7 @@ std::vector<recorded::moment> moments_of(trace::trace_file& file, std::uint32_t 
   return found.chosen();
 }
 
-// Another pass over all events, if the changes need it.
+// Reads all events once more, if the changes depend on habits.
 trace::block_habits habits_of(trace::trace_file& file, std::uint32_t process,
                               const recorded::edits& changed) {
   trace::block_habits found;

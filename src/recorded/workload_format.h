@@ -59,7 +59,7 @@ public:
   }
 
   constexpr operation with_side() const { return operation(word_ | side_bit); }
-  // Another thread fills the slot: the operation waits until the pointer is there.
+  // Marks an operation on a slot that another thread fills: it waits for the pointer.
   constexpr operation from_other_thread() const { return operation(word_ | remote_bit); }
   constexpr operation at(std::uint32_t slot) const {
     return operation((word_ & ((std::uint64_t{1} << slot_shift) - 1)) | std::uint64_t{slot} << slot_shift);

@@ -2,9 +2,11 @@
 // allocate.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 
@@ -16,18 +18,21 @@ public:
   // Null if the arena is used up.
   void* allocate(std::size_t size) {
     if (size > sizeof bytes_) return nullptr;
-    const std::size_t whole = header_bytes + align_up(size, header_bytes);
+    // A block of no bytes takes room, too: behind the end it would not be the arena's.
+    const std::size_t whole = header_bytes + align_up(std::max(size, std::size_t{1}), header_bytes);
     // relaxed: each caller needs a range of its own, and nothing is published.
     const std::size_t at = used_.fetch_add(whole, std::memory_order_relaxed);
     if (at > sizeof bytes_ || whole > sizeof bytes_ - at) return nullptr;
     *reinterpret_cast<std::size_t*>(bytes_ + at) = size;
+    HEAPLAB_ASSERT(is_aligned(bytes_ + at, header_bytes) && owns(bytes_ + at + header_bytes));
     return bytes_ + at + header_bytes;
   }
 
   bool owns(const void* block) const { return block >= bytes_ && block < bytes_ + sizeof bytes_; }
 
   // Precondition: owns(block).
-  static std::size_t size_of(const void* block) {
+  std::size_t size_of(const void* block) const {
+    HEAPLAB_ASSERT(owns(block) && is_aligned(block, header_bytes));
     return *reinterpret_cast<const std::size_t*>(static_cast<const char*>(block) - header_bytes);
   }
 

@@ -23,8 +23,8 @@ constinit next_symbol<int(void*)> next_dlclose("dlclose");
   look_up(next_dlopen, next_dlmopen, next_dlclose);
 }
 
-// Of libraries loaded and unloaded, when the mapped files were noted last. relaxed: two threads that load
-// libraries at the same time may note them twice.
+// The count of loaded and unloaded libraries when the mapped files were last recorded. relaxed: two threads
+// that load libraries at the same time may record the files twice.
 constinit atomic<std::uint64_t> noted_changes = 0;
 // A program that loads and unloads libraries all the time must not fill the disk: some 20 MiB.
 constexpr std::uint64_t most_notes = 4096;

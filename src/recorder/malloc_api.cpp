@@ -18,7 +18,7 @@ using trace::kind;
 // Moves a block of the early arena to the functions below. The block was never recorded, so only an
 // acquisition is.
 HEAPLAB_SLOW_PATH void* move_early(void* block, std::size_t size, const call_site& site) {
-  const std::size_t before = early_arena::size_of(block);
+  const std::size_t before = early.size_of(block);
   void* const moved = acquire(kind::realloc_to, size, 0, site, [=] { return next.malloc(size); });
   if (moved != nullptr) std::memcpy(moved, block, before < size ? before : size);
   return moved;
@@ -122,7 +122,7 @@ HEAPLAB_EXPORT void* pvalloc(std::size_t size) noexcept {
 }
 
 HEAPLAB_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
-  return early.owns(block) ? heaplab::recorder::early_arena::size_of(block) : next.malloc_usable_size(block);
+  return early.owns(block) ? early.size_of(block) : next.malloc_usable_size(block);
 }
 
 }  // extern "C"

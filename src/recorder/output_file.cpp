@@ -151,7 +151,7 @@ char* output_file::window(std::size_t number) {
   const std::size_t bytes = window_bytes_ + os_pages::page_bytes();
   auto* const made = static_cast<char*>(map_anew(number * window_bytes_, bytes));
   if (made == nullptr) return nullptr;
-  // Another thread may have been faster.
+  // Another thread may have mapped the window meanwhile: then its mapping counts.
   if (windows_[number].compare_exchange_strong(found, made, std::memory_order_release,
                                                std::memory_order_acquire))
     return made;

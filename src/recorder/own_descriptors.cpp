@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 
-// A thread must not be cancelled in a call of malloc, and its handlers of signals must not run in another
-// process.
+// While the guard lives, the calling thread cannot be cancelled, as malloc is no cancellation point, and all
+// signals are blocked, so that the cloned process runs no signal handler of the program.
 class undisturbed {
 public:
   undisturbed() {
@@ -60,12 +60,13 @@ bool with_own_descriptors(void (*work)(void*), void* argument) {
     given.work(given.argument);
     return 0;
   };
-  const pid_t helper = ::clone(run, static_cast<char*>(stack) + stack_bytes, CLONE_VM | CLONE_VFORK, &wanted);
-  if (helper > 0) ::waitpid(helper, nullptr, __WALL);
+  const pid_t process =
+      ::clone(run, static_cast<char*>(stack) + stack_bytes, CLONE_VM | CLONE_VFORK, &wanted);
+  if (process > 0) ::waitpid(process, nullptr, __WALL);
   const int error = errno;
   ::munmap(stack, stack_bytes);
   errno = error;
-  return helper > 0;
+  return process > 0;
 }
 
 }  // namespace heaplab::recorder

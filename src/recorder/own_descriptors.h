@@ -1,11 +1,9 @@
-// Work on files in a program of several threads. Any of them may close every descriptor and open a file of
-// its own under a number that has just become free, at any moment: between two system calls the number may
-// come to mean a file of the user.
+// Work on files in a program of several threads. Between two system calls of the work, another thread may
+// close every descriptor and open a file of its own under the same number.
 //
-// Therefore the work runs in a short-lived process that shares the memory of this one, but not its table of
-// descriptors (clone with CLONE_VM and without CLONE_FILES), while the calling thread waits (CLONE_VFORK).
-// What the work maps stays. The program sees neither the process, which ends without a signal, nor a
-// descriptor.
+// So the work runs in a short-lived process that shares the memory of this process but not its descriptor
+// table (clone with CLONE_VM and without CLONE_FILES), while the calling thread waits (CLONE_VFORK). Mappings
+// that the work makes stay. The program sees no descriptor, and no process, which ends without a signal.
 #pragma once
 
 namespace heaplab::recorder {

@@ -32,11 +32,11 @@ using trace::raw_record;
 
 namespace {
 
-// Each begins and ends at the bounds of pages, so that it can be unmapped alone.
+// Chunks begin and end at page bounds, so that each can be unmapped alone.
 constexpr std::size_t smallest_chunk = std::max(trace::raw_unit, os_pages::largest_page_bytes);
 constexpr unsigned growth_log2 = 2;                    // of a thread's chunks
 constexpr std::uint32_t fewest_worth_handing_on = 16;  // free records of a chunk: a stack and its event fit
-// What is mapped for a program before its system calls are filtered: 16 MiB, half a million records.
+// Chunks mapped before a program filters its system calls: 16 MiB, half a million records.
 constexpr int chunks_behind_filter = 16;
 constexpr std::size_t chunk_behind_filter = std::size_t{1} << 20;
 
@@ -226,9 +226,9 @@ void use_chunk(thread_state& state, raw_chunk* chunk) {
 }
 
 void count_instructions(thread_state& state) {
-  const auto executed = state.instructions.take();
-  header->instructions.fetch_add(executed.value_or(0), std::memory_order_relaxed);
-  header->uncounted_threads.fetch_add(executed ? 0 : 1, std::memory_order_relaxed);
+  const auto taken = state.instructions.take();
+  header->instructions.fetch_add(taken.value_or(0), std::memory_order_relaxed);
+  header->uncounted_threads.fetch_add(taken ? 0 : 1, std::memory_order_relaxed);
 }
 
 void leave(thread_state& state) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "recorder/process_file.h"
@@ -29,6 +30,7 @@ inline std::uint64_t number_of(const void* block) {
 
 // Precondition: `alignment` is a power of two, or 0.
 inline std::uint8_t log2_of(std::size_t alignment) {
+  HEAPLAB_ASSERT(alignment == 0 || is_power_of_two(alignment));
   return alignment == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(log2_floor(alignment));
 }
 
@@ -152,6 +154,7 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block, std::size_t size,
                                    const call_site& site, Call call) {
+  HEAPLAB_ASSERT(block != nullptr);
   thread_state& state = this_thread;
   if (!record_here(state)) [[unlikely]]
     return reallocate_unrecorded(state, from, to, block, size, site, call);

@@ -56,9 +56,8 @@ struct entry {
   std::uint32_t offsets[most_words];  // of the words, from the stack pointer
 };
 
-// Of words that were read from the stack: the sum of their products with odd numbers as if at random. Other
-// words have the same digest with a probability of about 2^-63, and the products need not wait for each
-// other.
+// A digest of words read from the stack: the sum of their products with pseudorandom odd factors. Different
+// words collide with a probability of about 2^-63, and no product depends on another.
 constexpr auto factors = [] {
   std::array<std::uint64_t, entry::most_words> found{};
   std::uint64_t last = 0;

@@ -15,7 +15,7 @@
 
 namespace heaplab::recorder {
 
-// Of a call of an allocation function.
+// The place of a call of an allocation function.
 struct call_site {
   std::uint64_t caller;        // the address to which the call returns
   const std::uint64_t* frame;  // of the allocation function: the caller's frame pointer, the return address

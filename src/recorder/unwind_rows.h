@@ -45,7 +45,7 @@ struct unwind_table {
   static constexpr std::size_t head_bytes = 12;  // of .eh_frame_hdr, before the table
   static constexpr std::size_t entry_bytes = 8;  // of the table
 
-  // What the head of .eh_frame_hdr tells.
+  // The head of .eh_frame_hdr.
   struct extent {
     std::size_t functions;
     std::uint64_t frames_at;  // .eh_frame

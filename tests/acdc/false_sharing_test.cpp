@@ -52,10 +52,10 @@ public:
     harness::measurement measured({}, {settings_.min_size, settings_.max_size});
     memory_log memory(measured, settings_.warm_up());
     accounts books("", ticks_played);
-    round_table table(settings_);
+    shared_round shared(settings_);
     common_ground common{settings_, states, pool, drift_barrier, memory, books};
     common_ = &common;
-    table_ = &table;
+    round_ = &shared;
     measured.run_team(threads, *this);
   }
 
@@ -64,11 +64,11 @@ public:
 private:
   static constexpr std::uint64_t seed = 1;
 
-  void run(unsigned thread) override { false_sharer(*common_, *table_, thread, seed, heaps[thread]).run(); }
+  void run(unsigned thread) override { false_sharer(*common_, *round_, thread, seed, heaps[thread]).run(); }
 
   configuration settings_;
   common_ground* common_ = nullptr;
-  round_table* table_ = nullptr;
+  shared_round* round_ = nullptr;
 };
 
 // Both are drawn anew in each round.

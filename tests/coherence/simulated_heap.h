@@ -20,7 +20,7 @@
 #include "base/cache_line.h"
 #include "coherence/machine.h"
 #include "coherence/simulated_sync.h"
-#include "concurrent/helper_post.h"
+#include "concurrent/purge_thread_post.h"
 #include "scalloc/traits.h"
 
 namespace heaplab::coherence {
@@ -53,7 +53,7 @@ struct simulated_platform : system_platform {
 // nothing; the word by which others ask for it is simulated.
 template <const scalloc::config& Config>
 struct simulated_traits : scalloc::test_traits<simulated_sync, Config, simulated_platform> {
-  struct alignas(cache_line_bytes) post_type : concurrent::helper_post<simulated_sync> {};
+  struct alignas(cache_line_bytes) post_type : concurrent::purge_thread_post<simulated_sync> {};
   static inline std::optional<post_type> post;
 
   static bool ask_for_purge() {

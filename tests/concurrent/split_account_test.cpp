@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "concurrent/helper_post.h"
+#include "concurrent/purge_thread_post.h"
 #include "explore/expect_sound.h"
 #include "explore/torn_sync.h"
 
@@ -92,14 +92,14 @@ TEST(split_account, interleavings_find_the_torn_compare_and_swap) {
   EXPECT_TRUE(explore_account<explore::torn_sync>(1).failed);
 }
 
-// Threads ask for a helper when they learn that much is granted; the helper resigns when it finds little
-// (span_pool.h, idle_purge.h). Much may not be left without a helper.
+// Threads ask for a purge thread when they learn that much is granted; the purge thread resigns when it finds
+// little (span_pool.h, idle_purge.h). Much may not be left without a purge thread.
 template <class Account, class Sync>
-explore::outcome explore_helper() {
+explore::outcome explore_purge_thread() {
   constexpr std::int64_t much = 10;
   struct scene {
     Account account{3};
-    helper_post<Sync> post;
+    purge_thread_post<Sync> post;
   };
   std::unique_ptr<scene> tested;
   const auto adds = [&](unsigned part) {
@@ -117,16 +117,16 @@ explore::outcome explore_helper() {
   };
   const auto check = [&] {
     require(tested->account.sum(parts) < much || !tested->post.looks_vacant(),
-            "much is left without a helper");
+            "much is left without a purge thread");
   };
   return explore::explorer({.setup = setup, .threads = {adds(0), adds(1), helps}, .check = check},
                            {.preemptions = 3})
       .explore();
 }
 
-TEST(split_account, interleavings_leave_nothing_without_a_helper) {
+TEST(split_account, interleavings_leave_nothing_without_a_purge_thread) {
   using explore::explored_sync;
-  explore::expect_sound(explore_helper<split_account<explored_sync, parts>, explored_sync>(), 1000);
+  explore::expect_sound(explore_purge_thread<split_account<explored_sync, parts>, explored_sync>(), 1000);
 }
 
 }  // namespace

@@ -15,15 +15,15 @@ namespace {
 
 constexpr config knobs = standard();
 
-// Threads that only are counted; the test is the helper itself.
+// Threads that only are counted; the test is the purge thread itself.
 struct idle_platform : fake_platform {
   static inline std::vector<void*> started;
   static inline bool refuses;
   static inline std::int64_t slept;  // ms
   static inline unsigned wakes;
   static inline std::int32_t process;
-  static inline bool is_alive;  // of a helper that is leaving
-  static inline int given;      // the processors of the last helper
+  static inline bool is_alive;  // of a purge thread that is leaving
+  static inline int given;      // the processors of the last purge thread
 
   struct thread {
     using body = int (*)(void*);
@@ -79,14 +79,14 @@ protected:
     idle_platform::thread = 0;
     tested_.begin_process();
   }
-  static std::size_t helpers() { return idle_platform::started.size(); }
+  static std::size_t started() { return idle_platform::started.size(); }
 
   tested tested_;
 };
 
-TEST_F(idle_purge_test, has_one_helper_however_often_it_is_asked) {
+TEST_F(idle_purge_test, has_one_purge_thread_however_often_it_is_asked) {
   for (int times = 0; times < 5; ++times) EXPECT_TRUE(tested_.ask(nullptr));
-  EXPECT_EQ(helpers(), 1U);
+  EXPECT_EQ(started(), 1U);
 }
 
 TEST_F(idle_purge_test, waits_before_each_round_until_little_is_left) {
@@ -96,7 +96,7 @@ TEST_F(idle_purge_test, waits_before_each_round_until_little_is_left) {
   EXPECT_EQ(done.rounds, 3U);
   EXPECT_EQ(idle_platform::slept, 300);
   tested_.ask(nullptr);
-  EXPECT_EQ(helpers(), 2U) << "the next memory, the next helper";
+  EXPECT_EQ(started(), 2U) << "the next memory, the next purge thread";
 }
 
 TEST_F(idle_purge_test, looks_again_where_it_was_asked_in_the_last_round) {
@@ -104,20 +104,20 @@ TEST_F(idle_purge_test, looks_again_where_it_was_asked_in_the_last_round) {
   work done{.asks_in_round = {3}, .asked = &tested_};
   tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, 4U);
-  EXPECT_EQ(helpers(), 1U);
+  EXPECT_EQ(started(), 1U);
 }
 
-TEST_F(idle_purge_test, changes_its_helper_in_a_program_that_is_never_idle) {
+TEST_F(idle_purge_test, changes_its_purge_thread_in_a_program_that_is_never_idle) {
   tested_.ask(nullptr);
-  constexpr unsigned rounds = tested::helper_milliseconds / 100;
+  constexpr unsigned rounds = tested::tenure_milliseconds / 100;
   work done{.needed = 1000, .asks_in_round = {rounds - 2, rounds + 2}, .asked = &tested_};
   tested_.serve(idle_platform::started[0], done);
   EXPECT_EQ(done.rounds, rounds + 2);
-  EXPECT_EQ(helpers(), 2U);
+  EXPECT_EQ(started(), 2U);
   EXPECT_NE(idle_platform::started[0], idle_platform::started[1]);
 }
 
-TEST_F(idle_purge_test, keeps_an_old_helper_where_nobody_asks_for_another) {
+TEST_F(idle_purge_test, keeps_an_old_purge_thread_where_nobody_asks_for_another) {
   tested_.ask(nullptr);
   work done{.needed = 1000};
   tested_.serve(idle_platform::started[0], done);
@@ -135,45 +135,45 @@ TEST_F(idle_purge_test, works_at_once_in_a_hurry) {
   EXPECT_EQ(idle_platform::slept, 200);
 }
 
-TEST_F(idle_purge_test, hands_a_hurry_on_to_the_next_helper) {
+TEST_F(idle_purge_test, hands_a_hurry_on_to_the_next_purge_thread) {
   tested_.ask(nullptr);
-  work first{.needed = 1000, .asks_in_round = {tested::helper_milliseconds / 100 + 1}, .asked = &tested_};
+  work first{.needed = 1000, .asks_in_round = {tested::tenure_milliseconds / 100 + 1}, .asked = &tested_};
   tested_.serve(idle_platform::started[0], first);
-  ASSERT_EQ(helpers(), 2U);
+  ASSERT_EQ(started(), 2U);
   tested_.hurry();
   work none;
   tested_.serve(idle_platform::started[0], none);
-  EXPECT_EQ(none.rounds, 0U) << "the former helper works";
+  EXPECT_EQ(none.rounds, 0U) << "the former purge thread works";
   idle_platform::slept = 0;
   work second{.needed = 1};
   tested_.serve(idle_platform::started[1], second);
   EXPECT_EQ(idle_platform::slept, 0);
 }
 
-// A child of vfork has its parent's memory: a helper would end with the child.
-TEST_F(idle_purge_test, starts_no_helper_in_another_process) {
+// A child of vfork has its parent's memory: a purge thread would end with the child.
+TEST_F(idle_purge_test, starts_no_purge_thread_in_another_process) {
   idle_platform::process = 2;
   EXPECT_FALSE(tested_.ask(nullptr));
-  EXPECT_EQ(helpers(), 0U);
+  EXPECT_EQ(started(), 0U);
   idle_platform::process = 1;
   EXPECT_TRUE(tested_.ask(nullptr));
-  EXPECT_EQ(helpers(), 1U);
+  EXPECT_EQ(started(), 1U);
 }
 
-TEST_F(idle_purge_test, keeps_a_helper_until_the_one_before_has_left) {
+TEST_F(idle_purge_test, keeps_a_purge_thread_until_the_one_before_has_left) {
   tested_.ask(nullptr);
   work done{.needed = 8};
   tested_.serve(idle_platform::started[0], done);
   tested_.ask(nullptr);
-  ASSERT_EQ(helpers(), 2U);
+  ASSERT_EQ(started(), 2U);
   idle_platform::is_alive = true;
   work busy{.needed = 1000, .asks_in_round = {8, 12}, .asked = &tested_};
   tested_.serve(idle_platform::started[1], busy);
   EXPECT_EQ(busy.rounds, 1000U);
-  EXPECT_EQ(helpers(), 2U);
+  EXPECT_EQ(started(), 2U);
 }
 
-TEST_F(idle_purge_test, wakes_the_helper_that_it_relieves) {
+TEST_F(idle_purge_test, wakes_the_purge_thread_that_it_relieves) {
   tested_.ask(nullptr);
   EXPECT_EQ(idle_platform::wakes, 0U);
   work busy{.needed = 1000, .asks_in_round = {8}, .asked = &tested_};
@@ -182,14 +182,14 @@ TEST_F(idle_purge_test, wakes_the_helper_that_it_relieves) {
   EXPECT_EQ(idle_platform::wakes, 1U);
 }
 
-TEST_F(idle_purge_test, leaves_the_helper_of_the_process_to_its_children) {
+TEST_F(idle_purge_test, leaves_the_purge_thread_of_the_process_to_its_children) {
   tested_.ask(nullptr);
   work done{.needed = 8};
   tested_.serve(idle_platform::started[0], done);
   EXPECT_TRUE(tested_.ask(nullptr));
   idle_platform::process = 2;
   EXPECT_TRUE(tested_.ask(nullptr)) << "it works for all";
-  EXPECT_EQ(helpers(), 2U);
+  EXPECT_EQ(started(), 2U);
 }
 
 TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_threads) {
@@ -197,29 +197,29 @@ TEST_F(idle_purge_test, asks_the_system_once_in_a_decay_period_where_it_refuses_
   EXPECT_FALSE(tested_.ask(nullptr));
   idle_platform::refuses = false;
   EXPECT_FALSE(tested_.ask(nullptr));
-  EXPECT_FALSE(tested_.has_helper());
-  EXPECT_EQ(helpers(), 0U);
+  EXPECT_FALSE(tested_.has_purge_thread());
+  EXPECT_EQ(started(), 0U);
   fake_platform::now += knobs.decay_milliseconds;
   EXPECT_TRUE(tested_.ask(nullptr));
-  EXPECT_TRUE(tested_.has_helper());
-  EXPECT_EQ(helpers(), 1U);
+  EXPECT_TRUE(tested_.has_purge_thread());
+  EXPECT_EQ(started(), 1U);
 }
 
-TEST_F(idle_purge_test, gives_its_helper_the_processors_of_the_first_thread) {
-  EXPECT_EQ(idle_platform::questions, 0U) << "asked before a helper is wanted";
+TEST_F(idle_purge_test, gives_its_purge_thread_the_processors_of_the_first_thread) {
+  EXPECT_EQ(idle_platform::questions, 0U) << "asked before a purge thread is wanted";
   idle_platform::thread = 1;
   tested_.ask(nullptr);
   EXPECT_EQ(idle_platform::given, 3);
 }
 
-TEST_F(idle_purge_test, asks_for_no_processors_where_the_first_thread_starts_its_helper) {
+TEST_F(idle_purge_test, asks_for_no_processors_where_the_first_thread_starts_its_purge_thread) {
   tested_.ask(nullptr);
-  EXPECT_EQ(helpers(), 1U);
+  EXPECT_EQ(started(), 1U);
   EXPECT_EQ(idle_platform::questions, 0U);
   EXPECT_EQ(idle_platform::given, 0);
 }
 
-TEST_F(idle_purge_test, gives_its_helper_the_processors_from_before_the_program_changed_any) {
+TEST_F(idle_purge_test, gives_its_purge_thread_the_processors_from_before_the_program_changed_any) {
   for (const int thread : {0, 1}) {
     idle_platform::thread = thread;
     for (const int changed : {1, 2}) tested_.note_processors(), idle_platform::processors_now = changed;
@@ -231,12 +231,12 @@ TEST_F(idle_purge_test, gives_its_helper_the_processors_from_before_the_program_
   }
 }
 
-TEST_F(idle_purge_test, starts_a_helper_in_the_child_of_a_fork) {
+TEST_F(idle_purge_test, starts_a_purge_thread_in_the_child_of_a_fork) {
   tested_.ask(nullptr);
   idle_platform::process = 2;
   tested_.after_fork_in_child();
   tested_.ask(nullptr);
-  EXPECT_EQ(helpers(), 2U);
+  EXPECT_EQ(started(), 2U);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Styl
 
 
 def with_intervals(lines: Lines) -> Lines:
-    """The lines without ratios that have no interval, since these may be noise."""
+    """Only the ratios that have an interval: without an interval a ratio may be noise."""
     known = {name: [one for one in line if one.ratio.judged.ratio.bounded] for name, line in lines.items()}
     return {name: line for name, line in known.items() if line}
 

@@ -80,9 +80,9 @@ private:
   static void* replace(routine which, void* user, std::size_t size, bool gone, Change change) {
     check(user);
     const std::size_t before = below::usable_size(user);
-    void* const after = change();
-    if (after != nullptr || gone) count(which, {.released_bytes = before});
-    return note(which, size, after);
+    void* const moved = change();
+    if (moved != nullptr || gone) count(which, {.released_bytes = before});
+    return note(which, size, moved);
   }
 
   // Debug: 0xff over either end of a block.

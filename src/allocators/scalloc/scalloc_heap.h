@@ -207,7 +207,7 @@ public:
   HEAPLAB_SLOW_PATH static bool ask_for_purge() noexcept {
     return tuning_.purge_when_idle && idle_purge_.ask(help);
   }
-  static bool has_helper() noexcept { return idle_purge_.has_helper(); }
+  static bool has_helper() noexcept { return idle_purge_.has_purge_thread(); }
   static void hurry_purge() noexcept { idle_purge_.hurry(); }
   static void give_way(std::size_t bytes) noexcept {
     front_.pool().give_way(front_.spans(), thread::buffer()->column, bytes);
@@ -386,7 +386,7 @@ private:
   static constinit inline idle_purge<traits> idle_purge_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> was_opened_ = false;
-  // Of this process alone. `lock` is for enter_process.
+  // State of this process, wiped in a child. `lock` is held by enter_process.
   struct process_state {
     heaplab::atomic<bool> is_current = false;
     concurrent::futex_lock<concurrent::std_sync> lock;

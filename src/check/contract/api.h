@@ -1,4 +1,4 @@
-// The functions under test, and helpers that every test of them needs.
+// The functions under test, and functions that every test of them needs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace contract {
 
 using namespace heaplab::testing;
 
-// What the program may use of a block that it asked for with `asked` bytes.
+// The bytes that a program may use of a block of which it requested `asked`.
 inline std::size_t usable_of(void* block, std::size_t asked) {
   static const bool tells = heaplab::check::is_present("malloc_usable_size");
   return tells ? malloc_usable_size(block) : asked;

@@ -14,9 +14,9 @@ template <class Call>
 void* expect_errno_kept(const char* name, std::size_t size, Call call) {
   errno = mark;
   void* const given = call();
-  const int after = errno;
+  const int now = errno;
   EXPECT_TRUE(given != nullptr || size == 0) << name << " of " << size << " bytes is refused";
-  EXPECT_TRUE(after == mark || given == nullptr) << name << " of " << size << " bytes: errno is " << after;
+  EXPECT_TRUE(now == mark || given == nullptr) << name << " of " << size << " bytes: errno is " << now;
   return given;
 }
 
@@ -52,14 +52,14 @@ TEST(success, leaves_errno_alone_in_a_new_thread) {
   for_each_request([](const request& one) { std::thread(request_every_size, std::cref(one)).join(); });
 }
 
-void* resized(void* one, std::size_t after) {
-  return expect_errno_kept("realloc", after, [&] { return std::realloc(opaque(one), opaque(after)); });
+void* resized(void* block, std::size_t bytes) {
+  return expect_errno_kept("realloc", bytes, [&] { return std::realloc(opaque(block), opaque(bytes)); });
 }
 
 void resize_from_every_size_to_every_size() {
   for (const std::size_t before : sizes)
-    for (const std::size_t after : sizes)
-      if (after > 0) expect_free_keeps_errno(resized(std::malloc(before), after), after);
+    for (const std::size_t bytes : sizes)
+      if (bytes > 0) expect_free_keeps_errno(resized(std::malloc(before), bytes), bytes);
 }
 
 TEST(success, of_realloc_leaves_errno_alone) {

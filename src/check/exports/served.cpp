@@ -32,7 +32,7 @@ void expect_served(std::initializer_list<const char*> names) {
   for (const char* const name : names) EXPECT_EQ(library_of(name), intended_library()) << name;
 }
 
-// Of functions that a malloc need not have: those that it has serve the program.
+// For functions that a malloc need not have: each must be the malloc's own or absent.
 void expect_served_or_absent(std::initializer_list<const char*> names) {
   for (const char* const name : names)
     if (is_present(name)) expect_served({name});

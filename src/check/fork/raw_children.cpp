@@ -75,7 +75,7 @@ int live_with(block_list& inherited) {
   return 0;
 }
 
-// Of a heap with free pages everywhere, while whatever gives them back is at work, if anything does.
+// The heap of the parent has free pages everywhere, and may be purging them while the children begin.
 TEST(raw_children, use_their_heap_while_memory_goes_back) {
   block_list blocks(400 * mebibyte / 300);
   for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = written(300);

@@ -146,7 +146,7 @@ outcome run(char* program, const refusal& which) {
   return result;
 }
 
-// Others would hang too, and each would take as long.
+// Ends the program: each further case would hang for as long.
 [[noreturn]] void end_hung(const refusal& which) {
   char text[100];
   std::snprintf(text, sizeof text, "%s number %lu refused %s: no end within %u s", which.calls.name.data(),

@@ -21,7 +21,7 @@ using heaplab::testing::opaque;
 
 constexpr std::size_t sizes[] = {16,        500,       3'000,     40'000,     300'000,
                                  1'500'000, 3'000'000, 6'000'000, 40'000'000, 60'000'000};
-// Of these, those that fit into a small address space together.
+// The first sizes, which fit into a small address space together.
 constexpr std::size_t small_sizes = 8;
 constexpr std::size_t mebibyte = std::size_t{1} << 20, limit = 300 * mebibyte;
 
@@ -94,7 +94,7 @@ void shrink_where_memory_is_used_up() {
       require(has_marks(moved, sizes[to] - 1, 1), "realloc: contents lost");
       mark(moved, sizes[to], 2);
       std::free(moved);
-      // What the block gave back must not help the next one.
+      // The next resize must not live on memory that this block gave back.
       use_up_memory();
     }
   if (!all) std::_Exit(failed);

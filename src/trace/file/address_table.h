@@ -23,6 +23,7 @@ public:
     const std::uint64_t before = found.number;
     found = {address, number};
     size_ += there ? 0 : 1;
+    HEAPLAB_ASSERT(2 * size_ <= slots_.size());  // find() ends at a free slot
     return there ? std::optional(before) : std::nullopt;
   }
 

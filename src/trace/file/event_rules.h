@@ -26,13 +26,13 @@ public:
            is_thread(e) && has_block(e) && (e.kind != kind::thread_begin || is_new_thread || incomplete_);
   }
 
-  // What is wrong with an event that may not follow.
+  // Why the event may not follow.
   std::string fault_of(const event& e, std::uint64_t sites) const;
 
   // Events are missing before the next, among them perhaps the first ones of threads.
   void skip() { incomplete_ = true; }
 
-  // Of a block that lived before the first event.
+  // Whether the block may have lived before the first event.
   static bool may_live(const event& block, const event* before) {
     return is_acquisition(block.kind) && block.thread == 0 && block.address != 0 && has_block(block) &&
            (before == nullptr || (block.address > before->address && block.stamp == before->stamp));

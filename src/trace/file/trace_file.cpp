@@ -282,7 +282,7 @@ void trace_file::read_properties() {
   }
 }
 
-// What is no number counts as 0 where a number is wanted.
+// Refuses properties that must be numbers and are not: they would count as 0.
 void trace_file::check_properties(const index_entry& frame, const properties& of) {
   for (const std::string_view name : numbers)
     if (of.has(name) && !is_number(of.text(name)))

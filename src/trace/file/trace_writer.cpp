@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/assertion.h"
 #include "trace/file/event_columns.h"
 #include "trace/file/trace_error.h"
 
@@ -149,23 +150,28 @@ void trace_writer::flush() {
 }
 
 void trace_writer::add_modules(std::string_view lines) {
+  HEAPLAB_ASSERT(processes_ != 0);
   put_frame(frame_type::modules, 1, 0, 0, bytes_of_text(lines));
 }
 
 void trace_writer::add_build_ids(std::string_view lines) {
+  HEAPLAB_ASSERT(processes_ != 0);
   put_frame(frame_type::build_ids, 1, 0, 0, bytes_of_text(lines));
 }
 
 void trace_writer::add_names(std::string_view lines) {
+  HEAPLAB_ASSERT(processes_ != 0);
   put_frame(frame_type::names, 1, 0, 0, bytes_of_text(lines));
 }
 
 void trace_writer::end_process(const properties& summary) {
+  HEAPLAB_ASSERT(processes_ != 0);
   flush();
   put_frame(frame_type::summary, 1, 0, 0, bytes_of_text(summary.encode()));
 }
 
 void trace_writer::close() {
+  HEAPLAB_ASSERT(events_.empty() && sites_here_ == 0);
   const std::uint64_t index_offset = offset_;
   put_frame(frame_type::index, static_cast<std::uint32_t>(index_.size()), 0, 0,
             {reinterpret_cast<const std::uint8_t*>(index_.data()), index_.size() * sizeof(index_entry)});

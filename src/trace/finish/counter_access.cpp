@@ -15,11 +15,11 @@ namespace {
 
 constexpr const char* counters = "/sys/bus/event_source/devices";
 
-// What is 0 where programs may not read counters that the kernel lends them: on AArch64, on x86-64.
+// Switches that are 0 where programs may not read their counters by an instruction: of AArch64, of x86-64.
 constexpr const char* switches[] = {"/proc/sys/kernel/perf_user_access",
                                     "/sys/bus/event_source/devices/cpu/rdpmc"};
 
-// Each kind of core has counters of its own, whose `cpus` names the cores.
+// The kernel has counters for each kind of core, with a file `cpus` that names the cores.
 bool has_several_kinds_of_cores(const std::string& root) {
   std::error_code none;
   const auto is_of_cores = [](const auto& found) { return std::filesystem::exists(found.path() / "cpus"); };

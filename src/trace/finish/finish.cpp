@@ -120,8 +120,8 @@ properties summarise(const raw_process& process, const verdict& counts, std::siz
   out.set("threads", process.threads().size());
   out.set("sites", sites);
   out.set("ended", process.of().ended ? 1 : 0);
-  if (const std::uint64_t executed = process.of().instructions; executed != 0)
-    out.set("instructions", executed);
+  if (const std::uint64_t instructions = process.of().instructions; instructions != 0)
+    out.set("instructions", instructions);
   if (const std::uint64_t threads = process.of().uncounted_threads; threads != 0)
     out.set("uncounted_threads", threads);
   const lost_calls lost = lost_calls_of(process.of().lost, process.of().error);
@@ -260,7 +260,7 @@ void finish_process(const raw_process& process, const raw_control& control, trac
   to.add_modules(modules.code());
   to.add_build_ids(modules.build_ids());
   properties summary = summarise(process, order.counts(), sites.size());
-  // Of a recording with a window, the process may have gone on unrecorded.
+  // After the window of a recording the process may have gone on unrecorded.
   if (process.of().ended && control.begins_late == 0) summary.set("end_ticks", process.of().latest.stamp);
   if (const std::string text = ranges.text(); !text.empty()) summary.set("ranges", text);
   if (first) add_what_is_of_no_process(summary, control, folder);

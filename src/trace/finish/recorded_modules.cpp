@@ -40,7 +40,7 @@ struct recorded_modules::reader {
     if (!words || path == std::string::npos || added.start >= added.end) return;
     added.file = device + ' ' + inode;
     added.path = line.substr(path);
-    // What the kernel says behind the path of a file that was replaced while it was mapped.
+    // The kernel appends " (deleted)" to the path of a file that was replaced while mapped.
     if (added.path.ends_with(deleted)) added.path.resize(added.path.size() - deleted.size());
     if (added.offset == 0) files[added.start] = added.path;
     if (permissions.find('x') != std::string::npos) code.push_back(added);

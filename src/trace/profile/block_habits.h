@@ -42,7 +42,7 @@ public:
   // Hears each event of a process, in order.
   void see(const event& e);
 
-  // Of the acquisition that is event `number`, counted from 1:
+  // Whether the block that event `number`, counted from 1, acquires dies at once.
   bool dies_at_once(std::uint64_t number) const { return number < at_once_.size() && at_once_[number]; }
   // The chain that begins with its block, or null.
   const block_chain* chain_from(std::uint64_t number) const;

@@ -58,7 +58,7 @@ public:
 
   const std::vector<of_site>& sites() const { return sites_; }  // by number
   const std::unordered_map<std::uint32_t, survivors>& surviving() const { return surviving_; }
-  // Of the acquisition that completed each cohort, as far as there was one.
+  // For each complete cohort, the stamp of the acquisition that completed it.
   const std::vector<std::uint64_t>& stamps() const { return stamps_; }
 
 private:

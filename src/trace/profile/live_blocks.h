@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assertion.h"
 #include "trace/file/address_table.h"
 #include "trace/raw/event.h"
 
@@ -32,6 +33,7 @@ public:
   // The block that stood at the address, if any. Precondition: the address is not 0.
   std::optional<live_block> put(const live_block& block) {
     const std::uint32_t place = room();
+    HEAPLAB_ASSERT(blocks_[place].address == 0);
     blocks_[place] = block;
     const auto before = places_.put(block.address, place);
     return before ? std::optional(leave(*before)) : std::nullopt;
@@ -63,6 +65,7 @@ private:
   }
 
   live_block leave(std::uint64_t place) {
+    HEAPLAB_ASSERT(place < blocks_.size() && blocks_[place].address != 0);
     const live_block left = blocks_[place];
     blocks_[place] = {};
     unused_.push_back(static_cast<std::uint32_t>(place));

@@ -43,7 +43,7 @@ void profile::see(const event& e) {
   now.releases += is_release(e.kind) ? 1 : 0;
 }
 
-// Brings the live blocks up to date, and the stretch of time that the event belongs to.
+// Applies the event to the live blocks and to the stretch of time in which it lies.
 stretch& profile::follow(const event& e) {
   last_stamp_ = e.stamp;
   blocks_.see(
@@ -57,7 +57,8 @@ stretch& profile::follow(const event& e) {
   return now;
 }
 
-// Brings `at_peak` up to date before the site's numbers change: until then it had them since the last peak.
+// The profile of a call site, for a change. `at_peak` is copied lazily: a site that has not changed since the
+// last peak of the process still has the numbers of that peak.
 site_profile& profile::site(std::uint32_t number) {
   if (number >= sites_.size()) sites_.resize(std::size_t{number} + 1);
   site_profile& found = sites_[number];

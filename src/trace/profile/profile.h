@@ -30,7 +30,7 @@ struct site_profile {
   std::uint64_t seen_peak = 0;    // number of the peak that `at_peak` belongs to
 };
 
-// Of all blocks, or of a call site's, those that one thread acquired.
+// The blocks that one thread acquired, of all blocks or of those of a call site.
 struct thread_share {
   amount acquired;
   std::uint64_t live_bytes = 0;

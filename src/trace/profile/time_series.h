@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/assertion.h"
+
 namespace heaplab::trace {
 
 struct stretch {
@@ -29,8 +31,10 @@ public:
       origin_ = stamp;
       stretches_.emplace_back();
     }
+    HEAPLAB_ASSERT(stamp >= origin_);
     while ((stamp - origin_) / width_ >= most) halve();
     const auto place = static_cast<std::size_t>((stamp - origin_) / width_);
+    HEAPLAB_ASSERT(place < most && place + 1 >= stretches_.size());
     while (stretches_.size() <= place) stretches_.push_back(after(stretches_.back()));
     return stretches_[place];
   }
@@ -58,6 +62,7 @@ private:
   }
 
   void halve() {
+    HEAPLAB_ASSERT(width_ <= UINT64_MAX / 2);
     width_ *= 2;
     const std::size_t pairs = stretches_.size() / 2;
     for (std::size_t pair = 0; pair < pairs; ++pair)

@@ -83,8 +83,8 @@ struct raw_header {
   atomic<std::uint32_t> threads;  // count of thread numbers given out; relaxed: only the number matters
   // handed-out part of the file; relaxed: each chunk header describes its own chunk
   atomic<std::uint64_t> bytes;
-  // Of all threads that recorded, up to their last chunk, or to their end if they have ended; 0: not counted.
-  // relaxed: a count.
+  // Executed by all recorded threads, up to the last chunk of each, or to its end; 0: not counted. relaxed: a
+  // count.
   atomic<std::uint64_t> instructions;
   atomic<std::uint64_t> uncounted_threads;  // that had no counter, or not to their end; relaxed: a count
   // Calls that were not recorded, by reason. Each group of threads has a cache line of its own. relaxed:
@@ -149,7 +149,7 @@ constexpr std::size_t buckets_of(const raw_chunk& table) {
 inline constexpr auto stack_part = static_cast<kind>(112);
 inline constexpr std::size_t most_frames = 33;  // of a stack
 
-// What stands for a stack in the site of a record: where its first record is in the file.
+// A site with this bit names a stack: the other bits are the offset of its first record in the file.
 inline constexpr std::uint64_t stack_bit = std::uint64_t{1} << 63;
 constexpr std::uint64_t stack_site(std::uint64_t offset) {
   return stack_bit | offset;
@@ -157,7 +157,7 @@ constexpr std::uint64_t stack_site(std::uint64_t offset) {
 
 inline constexpr unsigned address_bits = 48;
 
-// Of an address, the bits that tell blocks apart.
+// Packs the bits of an address that tell blocks apart, with kind and alignment.
 constexpr std::uint64_t pack(std::uint64_t address, kind k, std::uint8_t alignment_log2) {
   HEAPLAB_ASSERT(alignment_log2 < 64 && (is_known(k) || k == stack_part));
   return (address & ((std::uint64_t{1} << address_bits) - 1)) | static_cast<std::uint64_t>(k) << 48 |

@@ -37,11 +37,11 @@ public:
     probes::barrier drift_barrier(threads);
     acdc::memory_log memory(measured, settings_.warm_up());
     acdc::accounts books(settings_.accounts, settings_.ticks);
-    acdc::round_table table(settings_);
+    acdc::shared_round shared(settings_);
     acdc::common_ground common{settings_, states, pool, drift_barrier, memory, books};
     expected_ = &expected;
     common_ = &common;
-    table_ = &table;
+    round_ = &shared;
     threads_ = threads;
     run_team(measured);
     memory.report(settings_.threads);
@@ -73,7 +73,7 @@ private:
   void run(unsigned thread) override {
     const auto work = [&](auto& heap) {
       if (settings_.mode == acdc::mode::false_sharing) {
-        acdc::false_sharer(*common_, *table_, thread, measured_->seed(), heap).run();
+        acdc::false_sharer(*common_, *round_, thread, measured_->seed(), heap).run();
       } else {
         acdc::mutator(*common_, thread, heap).run();
       }
@@ -168,7 +168,7 @@ private:
   acdc::configuration settings_;
   const acdc::estimate* expected_ = nullptr;
   acdc::common_ground* common_ = nullptr;
-  acdc::round_table* table_ = nullptr;
+  acdc::shared_round* round_ = nullptr;
 };
 
 }  // namespace

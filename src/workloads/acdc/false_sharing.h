@@ -16,8 +16,8 @@
 namespace heaplab::acdc {
 
 // The objects of a round, which threads pass to each other.
-struct round_table {
-  round_table(const configuration& settings)
+struct shared_round {
+  shared_round(const configuration& settings)
       : pages(probes::off_heap_pages::needed<std::byte*>(settings.threads)),
         objects(pages.array<std::byte*>(settings.threads)),
         meeting(static_cast<unsigned>(settings.threads)) {}
@@ -30,10 +30,10 @@ struct round_table {
 template <class Heap>
 class false_sharer {
 public:
-  false_sharer(common_ground& common, round_table& table, unsigned thread, std::uint64_t seed, Heap& heap)
+  false_sharer(common_ground& common, shared_round& shared, unsigned thread, std::uint64_t seed, Heap& heap)
       : common_(common),
         settings_(common.settings),
-        table_(table),
+        round_(shared),
         self_(common.threads[thread]),
         heap_(heap),
         thread_(thread),
@@ -51,42 +51,42 @@ private:
     const std::uint64_t taker = agreed_.below(settings_.threads);
     const std::uint64_t size = agreed_.between(settings_.min_size, settings_.max_size);
     if (thread_ == giver) allocate(size);
-    table_.meeting.wait();
+    round_.meeting.wait();
     const std::uint64_t begin = probes::read_ticks();
-    write_often(table_.objects[thread_]);
+    write_often(round_.objects[thread_]);
     self_.access.add(begin, probes::read_ticks());
-    table_.meeting.wait();
-    expect_intact(table_.objects[thread_]);
+    round_.meeting.wait();
+    expect_intact(round_.objects[thread_]);
     if (thread_ == 0) common_.memory.sample(round, common_.live_bytes());
-    table_.meeting.wait();
+    round_.meeting.wait();
     if (thread_ == taker) release(size);
-    table_.meeting.wait();
+    round_.meeting.wait();
   }
 
   void allocate(std::uint64_t size) {
     const std::size_t cell = where_.cell(size);
-    const std::size_t all = cell * table_.objects.size();
+    const std::size_t all = cell * round_.objects.size();
     const std::uint64_t begin = probes::read_ticks();
     if (where_.one_block) {
       auto* const block = static_cast<std::byte*>(
           where_.alignment == 1 ? heap_.allocate(all) : heap_.allocate_aligned(where_.alignment, all));
-      for (std::size_t i = 0; i < table_.objects.size(); ++i) table_.objects[i] = block + i * cell;
+      for (std::size_t i = 0; i < round_.objects.size(); ++i) round_.objects[i] = block + i * cell;
     } else {
-      for (std::byte*& object : table_.objects) object = static_cast<std::byte*>(heap_.allocate(size));
+      for (std::byte*& object : round_.objects) object = static_cast<std::byte*>(heap_.allocate(size));
     }
     self_.allocation.add(begin, probes::read_ticks());
-    self_.total.allocated({.first = nullptr, .count = table_.objects.size(), .size = size});
+    self_.total.allocated({.first = nullptr, .count = round_.objects.size(), .size = size});
   }
 
   void release(std::uint64_t size) {
     const std::uint64_t begin = probes::read_ticks();
     if (where_.one_block) {
-      heap_.release(table_.objects[0]);
+      heap_.release(round_.objects[0]);
     } else {
-      for (std::byte* const object : table_.objects) heap_.release(object);
+      for (std::byte* const object : round_.objects) heap_.release(object);
     }
     self_.deallocation.add(begin, probes::read_ticks());
-    self_.total.freed({.first = nullptr, .count = table_.objects.size(), .size = size});
+    self_.total.freed({.first = nullptr, .count = round_.objects.size(), .size = size});
   }
 
   using shared_byte = atomic_ref<unsigned char>;
@@ -114,7 +114,7 @@ private:
 
   common_ground& common_;
   const configuration& settings_;
-  round_table& table_;
+  shared_round& round_;
   thread_state& self_;
   Heap& heap_;
   unsigned thread_;

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/assertion.h"
 #include "workloads/blowup/pattern.h"
 
 namespace heaplab::blowup {
@@ -21,7 +22,7 @@ public:
         objects_(context.asked.threads, most),
         accounts_(context.asked.threads, 1) {}
 
-  // As many objects as the smallest size allows.
+  // Places for as many objects as fit into `live` bytes at the smallest size.
   held_objects(const run_context& context, std::uint64_t live)
       : held_objects(context, live, live / context.asked.sizes.least) {}
 
@@ -48,7 +49,9 @@ public:
   template <class Heap>
   void put(Heap& heap, unsigned thread, std::size_t place, std::uint64_t bytes) {
     const std::uint8_t stamp = harness::stamp_of(place);
+    HEAPLAB_ASSERT(place < objects_[thread].size());
     harness::block& fresh = objects_[thread][place];
+    HEAPLAB_ASSERT(fresh.start == nullptr);
     fresh = harness::allocate_stamped(heap, bytes, stamp);
     fill_pages(fresh, stamp);
     count(thread, static_cast<std::int64_t>(bytes));
@@ -57,6 +60,7 @@ public:
   template <class Heap>
   void release(Heap& heap, unsigned thread, std::size_t place) {
     const harness::block gone = std::exchange(objects_[thread][place], {});
+    HEAPLAB_ASSERT(gone.start != nullptr && gone.bytes <= accounts_[thread].front().live);
     count(thread, -static_cast<std::int64_t>(gone.bytes));
     harness::release_stamped(heap, gone, harness::stamp_of(place));
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/assertion.h"
 #include "workloads/harness/measurement.h"
 
 namespace heaplab::harness {
@@ -24,6 +25,7 @@ public:
 
   void put(std::uint32_t number) {
     pthread_mutex_lock(&mutex_);
+    HEAPLAB_ASSERT(size_ < room_.size() && !closed_);
     room_[(first_ + size_++) % room_.size()] = number;
     if (size_ == enough_) pthread_cond_broadcast(&changed_);
     pthread_mutex_unlock(&mutex_);
@@ -86,6 +88,7 @@ public:
   void send(Fill&& fill) {
     const std::uint32_t batch = *free_.take();  // free_ is never closed
     sizes_[batch] = fill(elements_.subspan(batch * each_, each_));
+    HEAPLAB_ASSERT(sizes_[batch] <= each_);
     filled_.put(batch);
   }
 

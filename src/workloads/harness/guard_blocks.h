@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/assertion.h"
 #include "workloads/harness/heap_calls.h"
 #include "workloads/harness/stamp.h"
 
@@ -13,6 +14,7 @@ class guard_blocks {
 public:
   // Allocates the blocks with `bytes` each, > 0.
   void allocate(std::size_t bytes) {
+    HEAPLAB_ASSERT(bytes > 0 && blocks_.front().start == nullptr);
     plain_heap heap;
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       blocks_[i] = allocate_stamped(heap, bytes, stamp_of(first_stamp + i));

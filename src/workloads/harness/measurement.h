@@ -48,7 +48,7 @@ probes::off_heap_pages take_pages(std::size_t bytes);
 // Throws usage_error with `what` and the amounts if the process cannot get `bytes` more.
 void require_memory(std::uint64_t bytes, const char* what);
 
-// Also where signals interrupt it.
+// Sleeps for the whole time, also where signals interrupt the sleep.
 void sleep_for(double seconds);
 
 // While an object of this class exists, it sums up all required memory; with `only_add_up`, require_memory

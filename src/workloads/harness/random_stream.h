@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/assertion.h"
+
 namespace heaplab::harness {
 
 // A random sequence that is the same on every machine: xorshift128+, seeded by splitmix64. Its statistical
@@ -26,11 +28,13 @@ public:
 
   // Uniform in [0, bound); bound > 0. The bias is below bound / 2^64.
   std::uint64_t below(std::uint64_t bound) {
+    HEAPLAB_ASSERT(bound > 0);
     return static_cast<std::uint64_t>((wide(next()) * bound) >> 64);
   }
 
   // Uniform in [least, most], both included.
   std::uint64_t between(std::uint64_t least, std::uint64_t most) {
+    HEAPLAB_ASSERT(least <= most);
     const std::uint64_t width = most - least + 1;
     return width == 0 ? next() : least + below(width);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "workloads/harness/option_table.h"
 #include "workloads/harness/random_stream.h"
@@ -39,6 +40,7 @@ struct size_mix {
   // All powers of two are equally likely, and so are the sizes within one: small objects dominate, as in most
   // programs.
   std::uint64_t logarithmic(random_stream& random) const {
+    HEAPLAB_ASSERT(0 < least && least <= most);
     const unsigned lowest = log2_floor(least);
     const unsigned highest = log2_floor(std::max(most - 1, least));
     const std::uint64_t power = random.between(lowest, highest);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 
@@ -55,6 +56,7 @@ inline bool starts_with(const std::byte* at, std::uint8_t stamp, std::size_t byt
 
 // Writes the stamp to the first and last word of the block, or to the first and last byte of a smaller block.
 HEAPLAB_FAST_PATH void write_stamp(block target, std::uint8_t stamp) {
+  HEAPLAB_ASSERT(target.start != nullptr || target.bytes == 0);
   auto* const first = static_cast<std::byte*>(target.start);
   if (target.bytes >= sizeof(std::uint64_t)) [[likely]] {
     const std::uint64_t word = stamp_detail::repeated(stamp);
@@ -67,6 +69,7 @@ HEAPLAB_FAST_PATH void write_stamp(block target, std::uint8_t stamp) {
 
 // Writes the stamp to every byte from the offset `from` on.
 inline void fill_with_stamp(block target, std::uint8_t stamp, std::size_t from = 0) {
+  HEAPLAB_ASSERT(from <= target.bytes);
   std::memset(static_cast<std::byte*>(target.start) + from, stamp, target.bytes - from);
 }
 

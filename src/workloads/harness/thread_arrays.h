@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/assertion.h"
 #include "workloads/harness/measurement.h"
 
 namespace heaplab::harness {
@@ -22,7 +23,10 @@ public:
     for (std::size_t thread = 0; thread < threads; ++thread) arrays_.push_back(pages_->array<T>(each));
   }
 
-  std::span<T> operator[](std::size_t thread) const { return arrays_[thread]; }
+  std::span<T> operator[](std::size_t thread) const {
+    HEAPLAB_ASSERT(thread < arrays_.size());
+    return arrays_[thread];
+  }
 
   // The sum of the first elements.
   double total() const {

@@ -94,7 +94,7 @@ private:
     std::uint32_t newest = none, oldest = none;
     std::uint64_t bytes = 0;
   };
-  // Of one thread and those that follow it.
+  // The counts of a thread and of its successors.
   struct tally {
     std::uint64_t hits = 0;
     std::uint64_t of_others = 0;  // blocks freed by another life than allocated them

@@ -69,6 +69,7 @@ void census_taker::prepare() const {
 }
 
 void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {
+  HEAPLAB_ASSERT(is_at(epoch));
   const recorded::census& one = *find(epoch);
   const std::size_t own = marks_.resident_bytes() + align_up(text_.text().size(), os_pages::page_bytes());
   memory -= std::min<std::uint64_t>(memory, own);
@@ -192,7 +193,8 @@ void census_taker::rank_sites() {
   for (std::uint32_t place = 0; place < order_.size(); ++place) rank_[order_[place]] = place;
 }
 
-// All resident pages that ever held a block, by address, as many in each cell.
+// Draws all resident pages that ever held a block, in the order of their addresses. All cells stand for the
+// same number of pages.
 void census_taker::draw_map(std::size_t resident_pages) {
   const std::size_t page_bytes = os_pages::page_bytes();
   const std::size_t of_cell = std::max<std::size_t>(1, (resident_pages + most_cells - 1) / most_cells);

@@ -1,5 +1,5 @@
-// What the blocks of one span have in common with no other span: the key of the links of its free blocks, and
-// the canary behind each of its blocks. Both change with each tenure of the span.
+// The secrets of a span: the key of the links of its free blocks, and the canary behind each of its blocks.
+// Both change with each tenure of the span.
 #pragma once
 
 #include <cstddef>

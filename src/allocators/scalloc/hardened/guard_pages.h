@@ -14,8 +14,8 @@ bool install_guard(char* start, std::size_t bytes, bool may_split) {
   return Platform::install_guard(start, bytes) || (may_split && Platform::make_inaccessible(start, bytes));
 }
 
-// Of either kind; the call for the other kind may fail, as where a filter of system calls refuses it. False:
-// the guard is still there.
+// Removes a guard of either kind; the system call for the other kind may fail, for instance because a filter
+// refuses it. False: the guard is still there.
 template <class Platform>
 bool remove_guard(char* start, std::size_t bytes) {
   const bool unmarked = Platform::remove_guard(start, bytes);

@@ -153,9 +153,9 @@ private:
     return named;
   }
 
-  // Of a hot span. The owner may be asleep, and only it takes blocks from the local list; but the blocks that
-  // others freed are the sweep's once it has taken the remote list. They go back as a free by another thread
-  // does, less those that begin in a hole. Until then they count as used.
+  // Sweeps a hot span, whose owner may be asleep. Only the owner takes blocks from the local list; the sweep
+  // takes the remote list, which makes the blocks that other threads freed its own. It frees them again as a
+  // remote free does, except those that begin in a hole. Until then they count as used.
   void sweep_hot(span_type& span) {
     flush();
     front_.borrow_remote(span, [&](void* chain, freed_chain& back) {
@@ -184,7 +184,7 @@ private:
   static constexpr std::size_t most_ranges_of_a_span = 32;
 
   frontend<Traits>& front_;
-  // Of the thread that sweeps.
+  // Held by the thread that sweeps.
   concurrent::futex_lock<sync> lock_;
   std::size_t position_ = 0;    // where the next look begins; 0: anew
   std::size_t waiting_ = 0;     // bytes of free blocks in spans that had changed since the last look

@@ -5,16 +5,16 @@
 #include "allocators/scalloc/policy/config.h"
 #include "base/atomic.h"
 #include "base/narrow.h"
-#include "concurrent/helper_post.h"
+#include "concurrent/purge_thread_post.h"
 
 namespace heaplab::scalloc {
 
-// Gives retained memory back where no thread of the program comes by to do it: by a helper, a thread that is
-// started where much memory is retained and ends when little is left.
+// The background purge thread: started where much memory is retained, it purges what no thread of the program
+// purges on the way, and ends when little is left.
 //
-// The helper holds no lock while it sleeps or makes a system call. Where the system refuses a thread, memory
-// is retained until a thread of the program allocates or frees. So it is in a child of vfork, which uses its
-// parent's heap: a helper of the child would end with the child, in the middle of its work.
+// The purge thread holds no lock while it sleeps or makes a system call. Where the system refuses a thread,
+// memory is retained until a thread of the program allocates or frees; so too in a child of vfork, which uses
+// its parent's heap, where a purge thread would end with the child in the middle of a purge.
 template <class Traits>
 class idle_purge {
   using platform = typename Traits::platform;
@@ -22,10 +22,10 @@ class idle_purge {
   static constexpr const config& settings = Traits::settings;
 
 public:
-  // In a program that is never idle a helper makes room for a new one after so long: a user, rights and
-  // namespaces which the program gave up meanwhile are those of its threads, not of threads that exist
-  // already. Shorter costs a thread more often, some tens of microseconds each.
-  static constexpr std::int64_t helper_milliseconds = 500;
+  // After so long a purge thread is replaced, in a program that is never idle: it would keep the user, rights
+  // and namespaces that the program's threads gave up meanwhile. Shorter starts a thread more often, which
+  // takes some tens of microseconds.
+  static constexpr std::int64_t tenure_milliseconds = 500;
 
   // Called in a new process, before every other function, and again without effect.
   void begin_process() {
@@ -44,17 +44,16 @@ public:
     noted_.store(noted, std::memory_order_release);  // pairs with processors()
   }
 
-  // Called where at least idle_purge_bytes are retained. Starts a thread that calls `helper` with the
-  // helper's number, which it must pass to serve, unless there is a helper. False: there is none, and memory
-  // is not purged.
-  bool ask(typename thread::body helper) {
-    const bool had_helper = has_helper();
-    if (post_.looks_vacant() && !may_start()) return had_helper;
+  // Called where at least idle_purge_bytes are retained. Starts a purge thread, unless there is one: it calls
+  // `serves` with its number, to be passed to serve(). False: there is no purge thread.
+  bool ask(typename thread::body serves) {
+    const bool had_thread = has_purge_thread();
+    if (post_.looks_vacant() && !may_start()) return had_thread;
     const auto number = post_.ask();
     if (!number) return true;
-    if (threads_[*number % places].start(helper, argument_of(*number), processors())) {
-      // The former helper need not sleep on before it leaves.
-      if (had_helper) platform::wake(&is_urgent_);
+    if (threads_[*number % places].start(serves, argument_of(*number), processors())) {
+      // Wakes the former purge thread, which then leaves.
+      if (had_thread) platform::wake(&is_urgent_);
       return true;
     }
     refused_until_.store(platform::milliseconds() + settings.decay_milliseconds, std::memory_order_relaxed);
@@ -63,15 +62,15 @@ public:
   }
 
   // A hint, in one load.
-  bool has_helper() const { return post_.is_held(); }
+  bool has_purge_thread() const { return post_.is_held(); }
 
-  // There is work that should not wait: the helper purges at once.
+  // Has the purge thread purge at once.
   void hurry() {
     if (is_urgent_.exchange(1, std::memory_order_release) == 0) platform::wake(&is_urgent_);
   }
 
-  // Called by the helper. Purges again and again, each time after as many ms as work.wait() tells or in a
-  // hurry, until work.purge() returns that little is left or another helper is there.
+  // The work of a purge thread. Purges each time after as many ms as work.wait() tells, or after hurry(),
+  // until work.purge() returns that little is left, or another purge thread is there.
   template <class Work>
   void serve(void* argument, Work&& work) {
     const std::uint32_t number = number_of(argument);
@@ -81,13 +80,13 @@ public:
       // acquire pairs with hurry: the work is visible.
       const bool is_urgent = is_urgent_.exchange(0, std::memory_order_acquire) != 0;
       if (post_.is_relieved(number)) return is_urgent ? hurry() : void();
-      if (platform::milliseconds() - begin >= helper_milliseconds) post_.offer(number);
+      if (platform::milliseconds() - begin >= tenure_milliseconds) post_.offer(number);
       if (!work.purge() && post_.try_resign(number)) return;
     }
   }
 
   void after_fork_in_child() {
-    for (thread& helper : threads_) helper.forget();
+    for (thread& each : threads_) each.forget();
     post_.after_fork_in_child();
     process_ = 0;
     noted_.store(unknown, std::memory_order_relaxed);
@@ -99,9 +98,9 @@ private:
   static constexpr unsigned places = 4;
   enum : std::uint32_t { unknown, being_noted, noted };
 
-  // Those of the first thread of the process: as they were before the program changed any, if it did so by
-  // sched_setaffinity, else as they are. Asked for as late as can be, because a filter may kill whoever asks.
-  // A helper that the first thread starts has its processors without asking.
+  // The processors of the first thread of the process, from before the program changed any by
+  // sched_setaffinity. Asked for as late as can be, because a filter may kill the thread that asks. A purge
+  // thread that the first thread starts inherits these processors without a question.
   processor_set processors() const {
     if (noted_.load(std::memory_order_acquire) == noted) return processors_;
     return platform::this_thread() == first_thread_ ? processor_set() : platform::processors(process_);
@@ -112,19 +111,19 @@ private:
     return narrow<std::uint32_t>(reinterpret_cast<std::uintptr_t>(argument));
   }
 
-  // A helper that has offered its post goes on until the one before it has left.
+  // No new purge thread while the one that had its place before is leaving.
   bool may_start() const {
     return threads_[post_.next_number() % places].has_ended() &&
            platform::milliseconds() >= refused_until_.load(std::memory_order_relaxed) &&
            platform::process_number() == process_;
   }
 
-  concurrent::helper_post<typename Traits::sync> post_;
-  // relaxed: a helper starts a little earlier or later.
+  concurrent::purge_thread_post<typename Traits::sync> post_;
+  // relaxed: a purge thread starts a little earlier or later.
   typename Traits::template atomic<std::int64_t> refused_until_{0};  // ms
   // A futex: 0 or 1.
   typename Traits::template atomic<std::uint32_t> is_urgent_{0};
-  // Of consecutive helpers: former ones may still be leaving.
+  // By number modulo `places`: former purge threads may still be leaving.
   thread threads_[places];
   // Constant in a process.
   std::int32_t process_ = 0;

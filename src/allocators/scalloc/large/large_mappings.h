@@ -121,8 +121,8 @@ public:
   bool learn(const char* block, std::size_t bytes) {
     const bool chooses_pages = may_be_huge_ && is_huge(bytes);
     if (!chooses_pages && !settings.hardened) return true;
-    // Of a size without trust only a filled block counts. To look at a page that was never written is a page
-    // fault and two system calls, so that one such page is enough.
+    // For a size without trust only a filled block counts, and the first page that was never written decides:
+    // looking at such a page costs a page fault and two system calls.
     const bool only_while_full = !settings.hardened && !wants_huge(bytes);
     const page_sample seen = sample_pages<platform>(block, bytes, samples, only_while_full);
     // Hardened, the excess over the request holds zeros. Otherwise it holds what earlier blocks held there.
@@ -172,7 +172,7 @@ private:
     const std::uint64_t seen = trust_.load(std::memory_order_relaxed);
     const std::uint64_t now = seen >> shift_of(bytes) & most_trust;
     const std::uint64_t next = was_filled ? std::min(now + 1, most_trust) : now - (now > 0 ? 1 : 0);
-    // Another thread's change to another size may be lost: the next block of that size makes it good.
+    // A concurrent change to another size may be lost; the next block of that size repeats it.
     trust_.store(seen + ((next - now) << shift_of(bytes)), std::memory_order_relaxed);
   }
 

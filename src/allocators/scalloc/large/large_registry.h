@@ -31,7 +31,7 @@ public:
     return true;
   }
 
-  // Of the table that is wanted where this one is full.
+  // The capacity of the table that replaces this one when it is full.
   std::size_t next_capacity() const {
     return std::max(Traits::settings.first_registry_entries, 2 * now().capacity());
   }
@@ -75,7 +75,7 @@ public:
     now().for_each([&](const auto& entry) { visit(entry.block, entry.bytes); });
   }
 
-  // Of all blocks together. Walks the table.
+  // The bytes of all blocks. Walks the table.
   std::size_t total_bytes() const {
     std::size_t result = 0;
     for_each([&result](const char*, std::size_t bytes) { result += bytes; });

@@ -92,9 +92,10 @@ struct config {
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
-  // Each CPU caches freed blocks, up to the size whose class is looked up, in front of its buffer, which its
-  // threads share; they take the buffer's lock only where the cache is empty or full (calling_core.h). So
-  // memory is bounded by CPUs instead of threads. Precondition: most_cached > 0, not hardened.
+  // A cache of freed blocks for each CPU, in front of the buffer that the threads of the CPU share: they take
+  // the buffer's lock only where the cache is empty or full (calling_core.h). So memory is bounded by CPUs
+  // instead of threads. Larger blocks, whose size class is computed and not looked up, are not cached.
+  // Precondition: most_cached > 0, not hardened.
   bool core_caches = false;
   // A block of a span that is not hot, freed by its owner, is cached by the hot span of its class while the
   // hot span has fewer free blocks than a limit, and the next malloc takes the cached block. More cached
@@ -138,20 +139,19 @@ struct config {
   // 1/retained_fine_divisor of the fine zone: a program that empties spans is likely to fill them again, and
   // each purged page then costs a page fault. 0: nothing is retained (paper).
   std::size_t retained_span_bytes = 0;
-  // The part of the fine zone, as 1/N, by which retained memory may grow with the program. 16 bounds the
-  // memory that nobody asked for at 6 %. As much again may be tails of spans that passed to a class of
-  // smaller real spans: less would purge tails which the next class faults in again. Measured
-  // (random_age --emptied-every).
+  // Retained memory may grow by 1/N of the fine zone: 16 bounds the memory that the program did not ask for
+  // at 6 %. Tails of spans that passed to a class of smaller real spans may take as much again: a lower bound
+  // purges tails that the next class faults in again. Measured (random_age --emptied-every).
   std::size_t retained_fine_divisor = 16;
-  // While the background purge thread is there to purge what is not needed for a decay period, free spans are
-  // retained whatever the bound, and give way to memory that grows (span_pool.h).
+  // Free spans exceed the bound while the background purge thread is there, which purges what no allocation
+  // needed for a decay period; memory that grows elsewhere purges the excess first (span_pool.h).
   bool retains_beyond_bound = false;
-  // A column of the pool that retains more than before asks all columns for the right to a quarter more, at
-  // most to so much more (split_account.h). Less makes threads that empty spans meet more often; more purges
-  // that much before the bound is reached.
+  // A column of the pool that exceeds its quota has the quota raised by a quarter, at most by so many bytes
+  // (split_account.h). With fewer, threads that empty spans raise quotas more often, which is where they
+  // meet; with more, columns purge that much before the bound is reached.
   std::int64_t retained_ahead_bytes = 128 * kib;
-  // Purge them by one call (process_madvise, Linux 6.18) instead of one for each run of neighbours. A seccomp
-  // filter that kills at unknown calls then kills the process.
+  // Purge all of them by one call (process_madvise, Linux 6.18) instead of one call for each run of
+  // neighbours. A seccomp filter that kills at unknown calls then kills the process.
   bool purge_at_once = false;
   // Retained memory that no allocation needed for this long is purged. Shorter gives memory back earlier, and
   // a program with pauses of that length pays page faults after each.

@@ -26,12 +26,12 @@ public:
   // Whether free spans may exceed the bound while the background purge thread is there.
   bool may_exceed_bound() const { return may_exceed_bound_; }
 
-  // Of all free spans together.
+  // The bound on the memory of all free spans.
   std::int64_t bound(const config& settings, std::size_t fine_zone) const {
     return static_cast<std::int64_t>(limit_ + fine_zone / settings.retained_fine_divisor);
   }
 
-  // Of all tails together (span_tails.h).
+  // The bound on the memory of all tails (span_tails.h).
   std::int64_t bound_of_tails(const config& settings, std::size_t fine_zone) const {
     return retains() ? static_cast<std::int64_t>(fine_zone / settings.retained_fine_divisor) : 0;
   }

@@ -1,4 +1,4 @@
-#include "concurrent/helper_post.h"
+#include "concurrent/purge_thread_post.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace heaplab::concurrent {
 namespace {
 
-TEST(helper_post, is_given_to_one_at_a_time) {
-  helper_post<std_sync> tested;
+TEST(purge_thread_post, is_given_to_one_at_a_time) {
+  purge_thread_post<std_sync> tested;
   EXPECT_TRUE(tested.looks_vacant());
   const auto first = tested.ask();
   ASSERT_TRUE(first);
@@ -26,15 +26,15 @@ TEST(helper_post, is_given_to_one_at_a_time) {
   EXPECT_NE(*first, *second);
 }
 
-TEST(helper_post, is_vacant_again_where_no_helper_could_be_started) {
-  helper_post<std_sync> tested;
+TEST(purge_thread_post, is_vacant_again_where_no_purge_thread_could_be_started) {
+  purge_thread_post<std_sync> tested;
   tested.dismiss(*tested.ask());
   EXPECT_TRUE(tested.looks_vacant());
   EXPECT_TRUE(tested.ask());
 }
 
-TEST(helper_post, passes_on_from_one_who_offers_it) {
-  helper_post<std_sync> tested;
+TEST(purge_thread_post, passes_on_from_one_who_offers_it) {
+  purge_thread_post<std_sync> tested;
   const auto first = tested.ask();
   tested.offer(*first);
   EXPECT_FALSE(tested.is_relieved(*first)) << "nobody else has asked";
@@ -49,26 +49,26 @@ TEST(helper_post, passes_on_from_one_who_offers_it) {
   EXPECT_TRUE(tested.try_resign(*second));
 }
 
-TEST(helper_post, of_one_who_offered_it_is_vacant_when_nobody_wants_it) {
-  helper_post<std_sync> tested;
+TEST(purge_thread_post, of_one_who_offered_it_is_vacant_when_nobody_wants_it) {
+  purge_thread_post<std_sync> tested;
   const auto first = tested.ask();
   tested.offer(*first);
   EXPECT_TRUE(tested.try_resign(*first));
   EXPECT_TRUE(tested.ask());
 }
 
-TEST(helper_post, is_vacant_in_the_child_of_a_fork) {
-  helper_post<std_sync> tested;
+TEST(purge_thread_post, is_vacant_in_the_child_of_a_fork) {
+  purge_thread_post<std_sync> tested;
   tested.ask();
   tested.after_fork_in_child();
   EXPECT_TRUE(tested.ask());
 }
 
-// Threads add work and ask; who gets the post serves as the helper at once. No work may be left over.
+// Threads add work and ask; who gets the post serves as the purge thread at once. No work may be left over.
 template <class Sync>
 explore::outcome explore_post(bool offers) {
   struct scene {
-    helper_post<Sync> post;
+    purge_thread_post<Sync> post;
     typename Sync::template atomic<unsigned> work{0};
     unsigned done = 0;
   };
@@ -95,15 +95,15 @@ explore::outcome explore_post(bool offers) {
   return explore::explorer(two, {.preemptions = 4}).explore();
 }
 
-TEST(helper_post, interleavings_lose_no_request) {
+TEST(purge_thread_post, interleavings_lose_no_request) {
   explore::expect_sound(explore_post<explore::explored_sync>(false), 100);
 }
 
-TEST(helper_post, interleavings_lose_no_request_where_the_post_is_offered) {
+TEST(purge_thread_post, interleavings_lose_no_request_where_the_post_is_offered) {
   explore::expect_sound(explore_post<explore::explored_sync>(true), 100);
 }
 
-TEST(helper_post, interleavings_find_the_request_lost_by_a_torn_resignation) {
+TEST(purge_thread_post, interleavings_find_the_request_lost_by_a_torn_resignation) {
   EXPECT_EQ(explore_post<explore::torn_sync>(false).what, "a request is lost");
 }
 

@@ -7,21 +7,23 @@
 
 namespace heaplab::concurrent {
 
-// Who does a work that any thread may ask for, and that one helper at a time does until nothing is left.
+// Elects the background purge thread: any thread may request a purge, and one purge thread at a time serves
+// all requests until nothing is left.
 //
-// A request is never lost: whoever asks either gets the post, and then starts a helper, or the helper that
-// has the post looks for work once more before it resigns. Helpers are numbered. A helper that has served for
-// long offers its post and goes on; the next request gives the post to another helper, and the former, who
-// sees that, leaves. So a helper is never older than the program is silent, and has what rights and limits
-// its threads have now.
+// A request is never lost: the thread that asks either gets the post, and starts a purge thread, or the purge
+// thread that has the post looks for work once more before it resigns. Purge threads are numbered. A purge
+// thread that has served for long offers its post and goes on; the next request gives the post to a new purge
+// thread, and the former sees that and leaves. So the rights and limits of a purge thread are those that the
+// program's threads had a short time ago.
 //
-// What a thread adds to the work it adds by a seq_cst operation or under a lock before it asks, and a helper
-// looks for work in the same way after it resigned in vain: so the helper finds the work of every request
-// that did not get the post.
+// A thread adds its work by a seq_cst operation or under a lock before it asks, and a purge thread looks for
+// work in the same way after a resignation that failed: so it finds the work of every request that did not
+// get the post.
 template <class Sync>
-class helper_post {
+class purge_thread_post {
 public:
-  // The number of the helper that the caller must start, or dismiss. Nothing: a helper knows of the request.
+  // The number of the purge thread that the caller must start, or dismiss. Nothing: a purge thread is there
+  // and has noted the request.
   std::optional<std::uint32_t> ask() {
     std::uint32_t seen = word_.load(std::memory_order_seq_cst);
     for (;;) {
@@ -33,34 +35,34 @@ public:
     }
   }
 
-  // Whether no helper would know of a request at once. A hint.
+  // Whether the next ask() would return a number. A hint.
   bool looks_vacant() const {
     const unsigned state = state_of(word_.load(std::memory_order_relaxed));
     return state == vacant || state == offered;
   }
 
-  // Of the helper that the next request would give the vacant or offered post. A hint.
+  // The number that the next ask() would return if the post is vacant or offered. A hint.
   std::uint32_t next_number() const {
     return number_of((number_of(word_.load(std::memory_order_relaxed)) + 1) * states);
   }
 
-  // Whether a helper works, be it until another has the post. A hint.
+  // Whether a purge thread serves, also one that has offered its post. A hint.
   bool is_held() const { return state_of(word_.load(std::memory_order_relaxed)) != vacant; }
 
-  // The helper of this number could not be started.
+  // The purge thread of this number could not be started.
   void dismiss(std::uint32_t number) { move_from(number, vacant); }
 
-  // --- the functions below are called by the helper of this number ---
+  // --- the functions below are called by the purge thread of this number ---
 
-  // Whether another has the post.
+  // Whether another purge thread has the post.
   bool is_relieved(std::uint32_t number) const {
     return number_of(word_.load(std::memory_order_relaxed)) != number;
   }
 
-  // Precondition: the helper looks for work afterwards.
+  // Precondition: the purge thread looks for work afterwards.
   void offer(std::uint32_t number) { move_from(number, offered); }
 
-  // Called when no work was found. False: there was a request meanwhile, and the helper must go on.
+  // Called when no work was found. False: there was a request meanwhile, and the purge thread must go on.
   bool try_resign(std::uint32_t number) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     while (number_of(seen) == number) {
@@ -70,12 +72,12 @@ public:
     return true;
   }
 
-  // In the child of a fork, which has no helper.
+  // Called in the child of a fork, which has no purge thread.
   void after_fork_in_child() { word_.store(0, std::memory_order_relaxed); }
 
 private:
-  // vacant: nobody works. serving: a helper works. asked: it works, and there was a request. offered: it
-  // works until another has the post.
+  // vacant: no purge thread. serving: a purge thread works. asked: the same, with a request not yet looked
+  // at. offered: a purge thread works until another has the post.
   static constexpr unsigned vacant = 0, serving = 1, asked = 2, offered = 3, states = 4;
 
   static unsigned state_of(std::uint32_t word) { return word % states; }
