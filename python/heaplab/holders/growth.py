@@ -18,8 +18,10 @@ KEPT = 0.98  # least probability that a block which has reached an age is not re
 OLD = 1 / 16  # share of the run: what is released at a higher age was not forgotten, but kept long
 BY_FAR = 4  # a block is forgotten if it is so many times as old as blocks that are released become
 STAGES = 16
-LOW, HIGH = 3, 12  # places among the sorted stages: the median is between them with probability 98 %
-SPAN = 0.25  # share of the run in which a growth is to be seen
+LOW = 3  # place among sixteen sorted stages: the median is between it and the same from the end with 98 %
+SPAN = 0.25  # share of the run, in acquisitions or in time, in which a growth is to be seen
+FEWEST_COHORTS = 8  # for a growth that is long in time alone
+AS_FAST = 0.7  # of the growth in the first half of a window behind a base, the second half has at least
 GOES_ON = 0.25  # share of the mean growth that the last eighth of the stages has at least
 LATE, LATE_SHARE = 2 / 3, 1 / 6  # from this part of the time on there is at least this share of the growth
 FREED_LAST = 0.5  # share of the survivors: a program that frees so many in its last act had not lost them
@@ -58,6 +60,11 @@ class Clock:
     def cohorts(self) -> int:
         return len(self.acquisitions) - 1
 
+    @property
+    def halves(self) -> list[int]:
+        """The cohorts with which the second half of the run begins: of its acquisitions, of its time."""
+        return [self.cohorts // 2, int(np.searchsorted(self.seconds, self.seconds[-1] / 2))]
+
     def part(self, acquisitions: float) -> float:
         """So many acquisitions as a number of cohorts."""
         return acquisitions / max(1.0, float(self.acquisitions[-1])) * self.cohorts
@@ -92,24 +99,25 @@ def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> S
     if old >= (1 - BY_FAR * OLD) * clock.cohorts and blocks[:old].sum() >= FEWEST:
         curve, leaks = curve_of(in_bytes[:old]), bool(freed_last < FREED_LAST)
     rising = leaks or len(curve) > 1
-    if not rising:
+    if rising:
+        found = first_steady(curve, clock)
+    else:
         course = summed([[*one.course, *[0] * (clock.cohorts - 1 - len(one.course))] for one in sites])
         curve = np.array([0.0, *course, in_bytes.sum()])
-    steady = steadiness(curve, clock, needed=0.0 if rising else RISE)
-    if steady is None or curve[-1] < SMALLEST:
+        found = steadiness(curve, clock, begin_of(curve), needed=RISE) if curve.any() else None
+    if found is None or found.gained < SMALLEST:
         return None
-    low, typical, high = steady
-    begin = int(np.flatnonzero(curve)[0]) - 1
-    span = clock.seconds[len(curve) - 1] - clock.seconds[begin]
-    calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[begin]
-    stays = blocks[:old].sum() if rising else blocks.sum()
+    stays = blocks[found.begin : old].sum() if rising else blocks.sum()
+    low, typical, high = found.rates
+    span = clock.seconds[len(curve) - 1] - clock.seconds[found.begin]
+    calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[found.begin]
     return SiteGrowth(
         site=max(sites, key=lambda one: sum(one.cohort_blocks)).site,
         name=name,
         leaks=leaks,
-        sure=timed and low > 0,
+        sure=timed and low > 0 and len(curve) - 1 - found.begin >= SPAN * clock.cohorts,
         blocks=int(stays),
-        bytes=int(curve[-1]),
+        bytes=int(found.gained),
         acquired=int(released.sum() + ages.sum()),
         freed_last=freed_last,
         of_thousand=(low * 1000, typical * 1000, high * 1000),
@@ -139,31 +147,64 @@ def kept_from(released: Numbers, ages: Numbers) -> float:
     return 0.0 if first == 0 else 2.0 ** (first - 1)
 
 
-def steadiness(curve: Numbers, clock: Clock, needed: float) -> tuple[float, float, float] | None:
-    """The bytes that each acquisition adds: the least, the typical, the most; None if it is no steady growth.
+@dataclass(frozen=True)
+class SteadyGrowth:
+    """A growth since the cohort `begin`; the rates are bytes for each acquisition: least, typical, most."""
 
-    The typical is Theil and Sen's slope; the others are the fourth and the thirteenth of the rates of sixteen
-    stages in order, between which their true median lies with a probability of 98 %.
-    """
-    grown = np.flatnonzero(curve)
-    if not len(grown) or len(curve) - grown[0] < SPAN * clock.cohorts:
+    begin: int
+    gained: float
+    rates: tuple[float, float, float]
+
+
+def begin_of(curve: Numbers) -> int:
+    return int(np.flatnonzero(curve)[0]) - 1
+
+
+def first_steady(curve: Numbers, clock: Clock) -> SteadyGrowth | None:
+    """The growth of blocks that stay: since the first of them, or behind a base, in the second half."""
+    if not curve.any():
         return None
-    begin, end = int(grown[0]) - 1, len(curve) - 1
-    edges = np.linspace(begin, end, STAGES + 1)
+    first = begin_of(curve)
+    if found := steadiness(curve, clock, first, needed=0.0):
+        return found
+    for begin in sorted(half for half in clock.halves if first < half < len(curve) - FEWEST_COHORTS):
+        middle = curve[(begin + len(curve) - 1) // 2]
+        goes_on = curve[-1] - middle >= AS_FAST * (middle - curve[begin])
+        if goes_on and (found := steadiness(curve - curve[begin], clock, begin, needed=0.0)):
+            return found
+    return None
+
+
+def steadiness(curve: Numbers, clock: Clock, begin: int, needed: float) -> SteadyGrowth | None:
+    """The growth from a cohort on; None if it is no steady growth.
+
+    The typical rate is Theil and Sen's slope; the others are the fourth and the thirteenth of the rates of
+    sixteen stages in order, between which their true median lies with a probability of 98 %. What is taken
+    away later has not grown: `needed`, a share of its end that it gains, is looked at in the lows.
+    """
+    end = len(curve) - 1
+    seconds = clock.seconds[: end + 1]
+    lasts = seconds[end] - seconds[begin] >= SPAN * clock.seconds[-1] and end - begin >= FEWEST_COHORTS
+    if end - begin < SPAN * clock.cohorts and not lasts:
+        return None
+    lows = np.minimum.accumulate(curve[::-1])[::-1]
+    stages = min(STAGES, end - begin)
+    edges = np.linspace(begin, end, stages + 1)
     places = np.arange(len(curve))
-    heights = np.interp(edges, places, curve)
-    calls = np.interp(edges, places, clock.acquisitions[: len(curve)])
+    heights = np.interp(edges, places, lows)
+    calls = np.interp(edges, places, clock.acquisitions[: end + 1])
     rises = np.diff(heights)
-    stages = np.sort(rises / np.maximum(np.diff(calls), 1e-9))
-    late = np.interp(
-        LATE * clock.seconds[end] + (1 - LATE) * clock.seconds[begin], clock.seconds[: len(curve)], curve
-    )
+    rates = np.sort(rises / np.maximum(np.diff(calls), 1e-9))
+    late = np.interp(LATE * seconds[end] + (1 - LATE) * seconds[begin], seconds, lows)
     gained = curve[end] - (heights[1] if needed else 0)
     goes_on = rises[-2:].mean() >= GOES_ON * rises.mean() and curve[end] - late >= LATE_SHARE * curve[end]
-    enough = stages[LOW] > 0 if needed else np.median(rises) > 0
+    low = LOW * stages // STAGES
+    enough = rates[low] > 0 if needed else np.median(rises) > 0
     if not (goes_on and enough and gained >= needed * curve[end]):
         return None
-    return float(stages[LOW]), theil_sen(calls, heights), float(stages[HIGH])
+    return SteadyGrowth(
+        begin, float(curve[end]), (float(rates[low]), theil_sen(calls, heights), float(rates[-1 - low]))
+    )
 
 
 def theil_sen(x: Numbers, y: Numbers) -> float:

@@ -311,7 +311,8 @@ static void table(void) {
   for (int i = 0; i < requests; ++i) {
     insert(drawn());
     free(temporary(200));
-    if (i % 4000 == 0) rest();
+    if (i % 4000 == 0)
+      for (int k = 0; k < 3; ++k) rest();  // so that no pause of a busy machine is a rest beside them
   }
 }
 
@@ -348,6 +349,49 @@ static void late(void) {
     free(blocks[i % 50]);
     blocks[i % 50] = handled(200);
     if (i > requests / 2 && i % 10 == 0) blocks[i % 50] = NULL;
+    if (i % 4000 == 0) rest();
+  }
+}
+
+// Many blocks are read at once; then the program serves requests, of which each forgets a block: a sixth of
+// all acquisitions.
+static void behind_base(void) {
+  for (int i = 0; i < 200000; ++i) long_lived(100);
+  for (int i = 0; i < 20000; ++i) {
+    forgotten(100);
+    free(temporary(900));
+    if (i % 1000 == 0) rest();
+  }
+}
+
+// The call site of what was read also has the blocks of requests, of which one in twenty is forgotten.
+static void after_base(void) {
+  for (int i = 0; i < 50000; ++i) blocks[i] = handled(400);
+  for (int i = 0; i < 100000; ++i) {
+    void* made = handled(400);
+    if (i % 20 != 0) free(made);
+    if (i % 5000 == 0) rest();
+  }
+}
+
+// Three times data is gathered and dropped, the last time at the end.
+static void sawtooth(void) {
+  for (int tooth = 0; tooth < 3; ++tooth) {
+    for (int i = 0; i < 30000; ++i) {
+      blocks[i] = handled(200);
+      if (i % 5000 == 0) rest();
+    }
+    for (int i = 0; i < 30000; ++i) free(blocks[i]);
+  }
+}
+
+// Names are kept for good when they are first met, ever fewer of them.
+static void saturating(void) {
+  static void* names[16000];
+  for (int i = 0; i < requests; ++i) {
+    int name = (int)(drawn() % 16000);
+    if (!names[name]) names[name] = cached(100);
+    free(temporary(200));
     if (i % 4000 == 0) rest();
   }
 }
@@ -425,7 +469,11 @@ int main(int argc, char** argv) {
                   {"grown", grown},
                   {"sessions", sessions},
                   {"generations", generations},
-                  {"queue", queue}};
+                  {"queue", queue},
+                  {"behind_base", behind_base},
+                  {"after_base", after_base},
+                  {"sawtooth", sawtooth},
+                  {"saturating", saturating}};
   for (unsigned i = 0; i < sizeof programs / sizeof *programs; ++i)
     if (argc == 2 && strcmp(argv[1], programs[i].name) == 0) {
       programs[i].run();

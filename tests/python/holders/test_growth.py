@@ -20,8 +20,11 @@ GROWING = {
     "slow": (True, "forgotten", 20000, 100),
     "late": (True, "handled", 2000, 200),
     "grown": (True, "grown", 800, 320),
+    "behind_base": (True, "forgotten", 20000, 100),
+    "after_base": (True, "handled", 3750, 400),  # those of the second half of the run
     "table": (False, "table_node", 40000, 16),
 }
+LATE = ("slow", "late", "behind_base", "after_base")  # whose rates are those of a part of the run
 STEADY = (
     "tidy",
     "bounded",
@@ -30,6 +33,8 @@ STEADY = (
     "sessions",
     "generations",
     "queue",
+    "sawtooth",
+    "saturating",
     "retained",
     "regrowth",
 )
@@ -65,13 +70,13 @@ def test_what_grows_is_found_with_its_size_and_rate(grown: dict[str, Grown], pro
     leaks, site, blocks, size = GROWING[program]
     [growth] = grown[program].growths
     assert growth.name.startswith(f"{site} ")
-    assert (growth.leaks, growth.sure) == (leaks, True)
+    assert (growth.leaks, growth.sure) == (leaks, program != "behind_base")
     assert growth.blocks == pytest.approx(blocks, rel=0.1)
     assert growth.bytes == pytest.approx(blocks * size, rel=0.1)
     low, typical, high = growth.of_thousand
     assert low <= typical * 1.0001
     assert typical <= high * 1.0001
-    if program != "late":  # whose rate is that of its second half
+    if program not in LATE:
         assert growth.of_second == pytest.approx(growth.bytes / grown[program].seconds, rel=0.2)
 
 
@@ -101,8 +106,10 @@ def test_censored_lifetimes_count_as_far_as_they_are_known() -> None:
 def test_what_has_stopped_in_the_last_eighth_is_no_steady_growth() -> None:
     places = np.arange(65.0)
     clock = Clock(1000 * places, places)
-    assert steadiness(10 * places, clock, 0) == pytest.approx((0.01, 0.01, 0.01))
-    assert steadiness(10 * np.minimum(places, 54), clock, 0) is None
+    found = steadiness(10 * places, clock, 0, needed=0)
+    assert found
+    assert found.rates == pytest.approx((0.01, 0.01, 0.01))
+    assert steadiness(10 * np.minimum(places, 54), clock, 0, needed=0) is None
 
 
 def test_the_slope_is_not_moved_by_a_jump() -> None:
