@@ -1,7 +1,7 @@
 """What malloc explains of the memory of the processes of a trace, as sampled while they were recorded."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,10 @@ def at_peaks(summary: Summary) -> list[Coverage]:
     for process in sampled(summary):
         if process.unseen and process.largest:
             found.append(explained.coverage_of(process.name, process.largest, (), unseen=process.unseen))
-        elif (number := number_of(summary, process)) is not None and is_known(process):
-            assert process.largest
-            found.append(covered(summary, number, process, process.largest))
+        elif process.largest and is_known(process):
+            entries = entries_of(summary, process)
+            if not any(lost_calls(summary, number) for number in entries):
+                found.append(covered(summary, entries, process, process.largest))
     return sorted(found, key=lambda one: -one.memory)
 
 
@@ -36,10 +37,12 @@ def at_moment(summary: Summary, profile: Profile, seconds: float | None) -> Cove
     for every moment.
     """
     for process in sampled(summary):
-        if process.unseen or not is_known(process) or number_of(summary, process) != profile.process:
+        entries = entries_of(summary, process)
+        if process.unseen or not is_known(process) or entries[-1:] != [profile.process]:
             continue
         sample = sample_at(process, profile, seconds)
-        return covered(summary, profile.process, process, sample) if sample else None
+        known = sample and not lost_calls(summary, profile.process)
+        return covered(summary, entries, process, sample) if sample and known else None
     return None
 
 
@@ -71,25 +74,36 @@ def is_known(process: SampledProcess) -> bool:
     return process.largest is not None and process.looks >= FEWEST_LOOKS
 
 
-def number_of(summary: Summary, process: SampledProcess) -> int | None:
-    """The number of a sampled process in the trace; None if it made no call that was recorded."""
-    found = [
+def entries_of(summary: Summary, process: SampledProcess) -> list[int]:
+    """The numbers of a sampled process in the trace, the last one counts; none if it made no call."""
+    return [
         number
         for number, one in enumerate(summary["processes"])
-        if one["process"].get("pid") == str(process.pid)
-        and Path(one["process"].get("executable", "")).resolve() == Path(process.program)
-        and not int(one["summary"].get("lost") or 0)
+        if one["process"].get("pid") == str(process.pid) and runs(one, process)
     ]
-    return found[-1] if found else None
 
 
-def covered(summary: Summary, number: int, process: SampledProcess, sample: MemorySample) -> Coverage:
-    allocator = Path(summary["processes"][number]["process"].get("allocator", "")).name
+def runs(entry: dict[str, Any], process: SampledProcess) -> bool:
+    """Whether a process of the trace runs the same file as the sampled one."""
+    return Path(entry["process"].get("executable", "")).resolve() == Path(process.program)
+
+
+def lost_calls(summary: Summary, number: int) -> bool:
+    return int(summary["processes"][number]["summary"].get("lost") or 0) > 0
+
+
+def covered(
+    summary: Summary, entries: Sequence[int], process: SampledProcess, sample: MemorySample
+) -> Coverage:
+    """The parts of a sample. A process that made no call has the blocks of the one that it is a copy of."""
+    every = summary["processes"]
+    copied = [number for number, one in enumerate(every) if runs(one, process)]
+    allocators = {Path(every[number]["process"].get("allocator", "")).name for number in entries or copied}
     found = explained.coverage_of(
         process.name,
         sample,
-        ranges_of(summary, number, sample.at_ns),
-        own=0 if interposition.C_LIBRARY.fullmatch(allocator) else OWN_TABLES,
+        merged(pair for number in entries[-1:] or copied for pair in ranges_of(summary, number, sample.at_ns)),
+        own=0 if all(map(interposition.C_LIBRARY.fullmatch, allocators)) else OWN_TABLES,
     )
     if not found.matters:
         return found

@@ -121,14 +121,32 @@ static void hold_in_children(void) {
   }
 }
 
+// A copy that makes no call of malloc, and has its parent's blocks.
+static void hold_in_silent_child(void) {
+  filled(malloc(20 * MIB), 20 * MIB);
+  if (fork() == 0) {
+    filled(anonymous(40 * MIB), 40 * MIB);
+    stay();
+    _exit(0);
+  }
+  wait(NULL);
+}
+
 static const struct {
   const char* name;
   void (*hold)(void);
 } kinds[] = {
-    {"stacks", hold_stacks},        {"blocks", hold_blocks}, {"after", hold_after_blocks},
-    {"beside", hold_beside_block},  {"huge", hold_huge},     {"shared", hold_shared},
-    {"zeroed", hold_zeroed},        {"break", hold_break},   {"own", hold_own},
+    {"stacks", hold_stacks},
+    {"blocks", hold_blocks},
+    {"after", hold_after_blocks},
+    {"beside", hold_beside_block},
+    {"huge", hold_huge},
+    {"shared", hold_shared},
+    {"zeroed", hold_zeroed},
+    {"break", hold_break},
+    {"own", hold_own},
     {"children", hold_in_children},
+    {"silent", hold_in_silent_child},
 };
 
 int main(int count, char** words) {

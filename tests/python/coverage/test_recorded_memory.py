@@ -59,6 +59,14 @@ def test_malloc_explains_what_it_serves_under_each_allocator(
         assert not found.matters
 
 
+def test_a_process_that_makes_no_call_is_named_with_its_memory(tmp_path: Path, outside: Path) -> None:
+    child, parent = recorded(tmp_path, outside, "silent")
+    assert 36 * MIB < child.mapped < child.beyond < 44 * MIB
+    assert min(child.by_malloc, parent.by_malloc) > 18 * MIB
+    assert not parent.matters
+    assert "mapped by the program outside malloc" in called(tmp_path, "trace", "x.trace").stderr
+
+
 @pytest.mark.parametrize("command", [["ls", "-lR", "/usr/share/doc"], ["sh", "-c", "ls / | sort"]])
 def test_an_ordinary_program_needs_no_word(tmp_path: Path, command: list[str]) -> None:
     assert not [found for found in recorded(tmp_path, *command) if found.matters or found.unseen]
