@@ -102,7 +102,9 @@ def covered(
     found = explained.coverage_of(
         process.name,
         sample,
-        merged(pair for number in entries[-1:] or copied for pair in ranges_of(summary, number, sample.at_ns)),
+        merged(
+            pair for number in entries[-1:] or copied for pair in ranges_of(summary, number, sample.at_ns)
+        ),
         own=0 if all(map(interposition.C_LIBRARY.fullmatch, allocators)) else OWN_TABLES,
     )
     if not found.matters:
