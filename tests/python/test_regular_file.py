@@ -9,6 +9,10 @@ import pytest
 import synthetic
 from laboratory import call, refusal, success
 
+from heaplab.campaign import store
+from heaplab.cluster.engines import ssh
+from heaplab.errors import UsageError
+
 DEEP = "[" * 100_000
 HOSTILE_TOML = {
     "a = " + DEEP: "is nested too deeply",
@@ -50,6 +54,8 @@ def test_hostile_toml_is_named(tmp_path: Path, content: str, message: str) -> No
         ("x.trace", ["trace", "x.trace"]),
         ("x.trace", ["advise", "x.trace"]),
         ("p/plan.json", ["merge", "p"]),
+        ("words", ["compare", "--input", "words", "--", "sort"]),
+        ("x.heaptrack", ["trace", "x.heaptrack", "-o", "y.trace"]),
     ],
 )
 def test_what_is_no_file_is_not_read(
@@ -59,6 +65,18 @@ def test_what_is_no_file_is_not_read(
     Path(name).parent.mkdir(exist_ok=True)
     NO_FILE[kind](Path(name))
     assert name in refusal(call(*words))
+
+
+def test_results_beyond_measure_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    with (tmp_path / "results.jsonl").open("wb") as stream:
+        stream.truncate(store.LARGEST + 1)
+    assert refusal(call("report", tmp_path)).endswith("results.jsonl: is larger than 4096 MiB\n")
+
+
+def test_what_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="hosts: no text in UTF-8"):
+        ssh.named_hosts(str(tmp_path / "hosts"))
 
 
 @pytest.mark.parametrize(("name", "words"), [("results.jsonl", "report"), ("plan.json", "merge")])

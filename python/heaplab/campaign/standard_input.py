@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from heaplab.errors import HeaplabError, UsageError, naming
+from heaplab import regular_file
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.results.records import Input, refuse_no_text
 
 # Opening this path opens the file of heaplab's own standard input again, at its beginning.
@@ -16,11 +17,8 @@ OWN = Path("/proc/self/fd/0")
 
 def input_of(path: Path) -> Input:
     """The record of a regular file. Raises UsageError if `path` is none or is not readable."""
-    with naming(path):
-        if not path.is_file():
-            raise UsageError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    with regular_file.opened(path) as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     refuse_no_text([str(path.absolute())])
     return Input(path=str(path.absolute()), sha256=digest)
 

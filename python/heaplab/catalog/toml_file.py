@@ -28,9 +28,7 @@ def load_tables(kind: type[Kind], path: Path) -> dict[str, Kind]:
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    content = regular_file.content_of(path)
-    if len(content) > MOST:
-        raise UsageError(f"{path}: is larger than {MOST >> 20} MiB")
+    content = regular_file.content_of(path, MOST)
     if max(line.count(b".") for line in content.split(b"\n")) > DOTS_MOST:
         raise UsageError(f"{path}: a line with more than {DOTS_MOST} dots")
     try:

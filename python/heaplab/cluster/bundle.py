@@ -14,9 +14,10 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
+from heaplab import regular_file
 from heaplab.catalog import native
 from heaplab.cluster.plan_folder import HASH_SHOWN, Plan
-from heaplab.errors import UsageError, fault_of, naming
+from heaplab.errors import UsageError, fault_of
 from heaplab.machine import elf
 from heaplab.results.records import Arm, Record
 
@@ -89,7 +90,7 @@ def make(plan: Path, arms: Iterable[Arm], builds: Mapping[str, Sequence[Path]], 
 
 def kept(path: Path, folder: Path, below: str = "") -> dict[str, str]:
     """Copy a file into the bundle, under its name, which pip needs; return its path there and its hash."""
-    content = path.read_bytes()
+    content = regular_file.content_of(path)
     digest = hashlib.sha256(content).hexdigest()
     target = folder / (below or f"libraries/{digest[:HASH_SHOWN]}") / path.name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,8 +103,7 @@ def bundled(plan: Plan) -> BundleList:
     if not plan.file.bundle:
         return BundleList(libraries=[], wheels=[])
     path = plan.folder / FOLDER / LIST
-    with naming(path):
-        content = path.read_bytes()
+    content = regular_file.content_of(path)
     if hashlib.sha256(content).hexdigest() != plan.file.bundle:
         raise UsageError(f"{path}: is not what was planned")
     try:
@@ -129,8 +129,7 @@ def library_for(plan: Plan, files: BundleList, arm: str) -> BundledLibrary | Non
         )
     best = max(fitting, key=lambda build: build.glibc)
     path = plan.folder / FOLDER / best.path
-    with naming(path):
-        content = path.read_bytes()
+    content = regular_file.content_of(path)
     if hashlib.sha256(content).hexdigest() != best.sha256:
         raise UsageError(f"{path}: is not the file that was bundled")
     return best

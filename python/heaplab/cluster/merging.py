@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from heaplab import stats
+from heaplab import regular_file, stats
 from heaplab.analysis import MEMORY
 from heaplab.cluster.host_ratios import ALIKE, KINDS, TIME, HostSummary, RatioOf, summary_of
 from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan
@@ -86,7 +86,7 @@ def collected(plan: Plan) -> Collected:
 
 def verified(plan: Plan, path: Path) -> ShardFile | None:
     """The shard in a file, according to its first two lines; None if the file ends before the first run."""
-    with path.open("rb") as stream:
+    with regular_file.opened(path, store.LARGEST) as stream:
         lines = [line for line in islice(stream, HEAD) if line.endswith(b"\n")]
     records = list(store.parse(b"".join(lines)))
     if not lines:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from heaplab import regular_file
 from heaplab.cluster.plan_folder import Plan, Shard
 
 TAIL = 1 << 16  # B at the end of a file that are searched for its last records
@@ -56,7 +57,7 @@ def files_of(plan: Plan, shard: Shard) -> Iterator[tuple[Path, str]]:
 
 def is_complete(path: Path) -> bool:
     """Whether an End record follows the last run of a results file."""
-    with path.open("rb") as stream:
+    with regular_file.opened(path) as stream:
         length = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, length - TAIL))
         tail = stream.read()
@@ -69,7 +70,7 @@ def is_complete(path: Path) -> bool:
 
 
 def runs_in(path: Path) -> int:
-    with path.open("rb") as stream:
+    with regular_file.opened(path) as stream:
         return sum(line.startswith(b'{"kind":"run"') and line.endswith(b"\n") for line in stream)
 
 

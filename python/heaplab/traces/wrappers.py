@@ -61,12 +61,9 @@ def patterns() -> list[re.Pattern[str]]:
     lines = list(KNOWN)
     if path := os.environ.get(VARIABLE):
         try:
-            text = regular_file.content_of(Path(path)).decode()
-            lines += filter(None, map(str.strip, text.splitlines()))
+            lines += filter(None, map(str.strip, regular_file.text_of(Path(path)).splitlines()))
         except UsageError as error:
             raise UsageError(f"{VARIABLE}: {error}") from error
-        except UnicodeDecodeError:
-            raise UsageError(f"{VARIABLE}: {path}: no text in UTF-8") from None
     return [compiled(line) for line in lines]
 
 

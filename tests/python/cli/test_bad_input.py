@@ -62,7 +62,7 @@ NOTHING_TO_COMPARE = "glibc alone: there is nothing to compare it with"
         (["compare", "--allocators", ""], "--allocators: no name given"),
         (["compare", "--"], "compare: there is no program behind --"),
         (["compare", "--input", "", "--", "ls"], "'--input': the name is empty"),
-        (["compare", "--input", "no-\udcff", "--", "ls"], "no-\\xff: no such file"),
+        (["compare", "--input", "no-\udcff", "--", "ls"], "no-\\xff: No such file"),
         (["path", "a\udcff"], "no program, library or allocator 'a\\xff'"),
         (["trace", "a\udcff.trace"], "a\\xff.trace: No such file"),
         (["compare", "--", ""], "compare: the name of the program is empty"),

@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from heaplab import regular_file
 from heaplab.cluster.engines import copies, worker
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, Plan
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import HeaplabError, UsageError, fault_of
 from heaplab.text import units
 
 RECORD = "ssh.json"
@@ -117,7 +118,12 @@ class Ssh:
 
 def recorded(plan: Plan) -> HostList:
     path = engine_folder(plan) / RECORD
-    return HostList.model_validate_json(path.read_bytes()) if path.exists() else HostList()
+    if not path.exists():
+        return HostList()
+    try:
+        return HostList.model_validate_json(regular_file.content_of(path))
+    except ValidationError as error:
+        raise UsageError(f"{path}: {fault_of(error, 'no list of hosts')}") from error
 
 
 def hosts_by_kind(plan: Plan, given: Sequence[str], known: Iterable[str]) -> dict[str, list[str]]:
@@ -139,7 +145,7 @@ def hosts_by_kind(plan: Plan, given: Sequence[str], known: Iterable[str]) -> dic
 def named_hosts(text: str) -> list[str]:
     """The hosts in a text, separated by commas, or in a file, one a line; # begins a comment."""
     is_file = text and Path(text).is_file()
-    lines = Path(text).read_text(encoding="utf-8").splitlines() if is_file else text.split(",")
+    lines = regular_file.text_of(Path(text)).splitlines() if is_file else text.split(",")
     names = [name for line in lines if (name := line.partition("#")[0].strip())]
     for name in names:
         if name.startswith("-") or set(name) & set("/ \t"):
