@@ -97,10 +97,13 @@ TEST(lifetimes, nobody_knows_how_long_blocks_lived_that_were_there_before) {
 class lifetimes_last_act : public ::testing::Test {
 protected:
   // Begins at stamp 0, and ends at `end` if that is told.
-  last_act found(const std::vector<event>& events, std::uint64_t end = 0) {
+  last_act found(const std::vector<event>& events, std::uint64_t end = 0,
+                 std::uint64_t ticks_per_second = 0) {
     const testing::scratch_folder folder;
     trace_writer to(folder / "x.trace");
-    to.begin_process({});
+    properties process;
+    process.set("ticks_per_second", ticks_per_second);
+    to.begin_process(process);
     const std::vector<std::uint64_t> frames{1};
     to.add_site(frames);
     std::uint64_t acquisitions = 0;
@@ -142,6 +145,15 @@ TEST_F(lifetimes_last_act, releases_before_a_rest_are_none) {
   release(events, 20'000, 1000);
   EXPECT_EQ(found(events, 24'000).begin, 24'001U);
   EXPECT_EQ(found(events, 21'100).begin, 20'000U);
+}
+
+TEST_F(lifetimes_last_act, is_not_cut_by_the_pause_of_a_busy_machine) {
+  std::vector<event> events;
+  acquire(events, 0, 1000);
+  release(events, 20'000, 500);
+  for (std::uint64_t i = 500; i < 1000; ++i) events.push_back(freed(22'000 + i, 16 * (i + 1)));
+  EXPECT_EQ(found(events, 0, 20'000).begin, 22'500U);  // a rest of 75 ms
+  EXPECT_EQ(found(events, 0, 40'000).begin, 20'000U);
 }
 
 TEST_F(lifetimes_last_act, without_releases_is_a_fiftieth_of_time_and_events) {

@@ -10,17 +10,19 @@ namespace heaplab::trace {
 
 namespace {
 
-constexpr std::uint64_t usual_share = 50;   // of the run: the last act is at least 1 / usual_share of it
-constexpr std::uint64_t largest_share = 5;  // at most 1 / largest_share
-constexpr std::uint64_t pause_share = 20;   // a low state of memory lasts if it takes 1 / pause_share
-constexpr int per_acquisition = 4;          // releases that make up for an acquisition
-constexpr int patience = 64;                // by which acquisitions may prevail for a while
+constexpr std::uint64_t usual_share = 50;        // of the run: the last act is at least 1 / usual_share of it
+constexpr std::uint64_t largest_share = 5;       // at most 1 / largest_share
+constexpr std::uint64_t pause_share = 20;        // a low state of memory lasts if it takes 1 / pause_share
+constexpr std::uint64_t shortest_pause_ms = 60;  // a busy machine stops a thread for less
+constexpr int per_acquisition = 4;               // releases that make up for an acquisition
+constexpr int patience = 64;                     // by which acquisitions may prevail for a while
 
 // Sees the events of a process from the last to the first.
 class backwards {
 public:
-  backwards(std::uint64_t first_stamp, std::uint64_t end, std::uint64_t events)
-      : pause_((end - first_stamp) / pause_share),
+  backwards(std::uint64_t first_stamp, std::uint64_t end, std::uint64_t events,
+            std::uint64_t ticks_per_second)
+      : pause_(std::max((end - first_stamp) / pause_share, ticks_per_second * shortest_pause_ms / 1000)),
         usual_(end - (end - first_stamp) / usual_share),
         earliest_(end - (end - first_stamp) / largest_share),
         later_(end),
@@ -75,7 +77,7 @@ last_act last_act_of(trace_file& file, std::uint32_t process) {
       continue;
     if (!found && !events.empty())
       found.emplace(frames.front().first_stamp, std::max(of.summary.number("end_ticks"), events.back().stamp),
-                    of.events);
+                    of.events, of.of.number("ticks_per_second"));
     for (auto e = events.rbegin(); going && e != events.rend(); ++e) going = found->see(*e);
   }
   const std::uint64_t all = of.summary.has("acquisitions") ? of.summary.number("acquisitions") : of.events;
