@@ -1,5 +1,6 @@
 """Why a running process of a measured program is not seen: the library to be preloaded is not in it."""
 
+import os
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ NOT_LOADED = "its loader did not load {library}"
 def why_not_seen(pid: int, program: Path, called: str, names: Collection[str], library: str) -> str | None:
     """Why the process, which maps the files `names`, does not have the library; "" if it does.
 
-    None: the process is still being loaded. The name of a library without a path proves nothing, as every
+    None: the process is still being loaded. Raises OSError if it has ended. The name of a library without a path proves nothing, as every
     program has the C library. `called` is the name of the program for people.
     """
     if "/" in library and library in names:
@@ -23,7 +24,9 @@ def why_not_seen(pid: int, program: Path, called: str, names: Collection[str], l
         return fault
     if not any(interposition.C_LIBRARY.fullmatch(Path(name).name) for name in names):
         return None
-    if not has_preload(Path(f"/proc/{pid}/environ").read_bytes(), library):
+    environment = Path(f"/proc/{pid}/environ").read_bytes()
+    os.readlink(f"/proc/{pid}/exe")  # fails if the process has ended meanwhile: its environment is empty then
+    if not has_preload(environment, library):
         return f"{called}: {CLEARED}"
     return f"{called}: {NOT_LOADED.format(library=library)}" if "/" in library else ""
 

@@ -1,12 +1,14 @@
 """What a program's file and its environment tell of mallocs and preloading."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from subprocesses import compiled, ran
 
 from heaplab.coverage.compiled_in import mallocs_in
-from heaplab.coverage.unseen import fault_of_file, has_preload
+from heaplab.coverage.unseen import fault_of_file, has_preload, why_not_seen
 
 pytestmark = pytest.mark.starts_programs
 
@@ -73,3 +75,12 @@ def test_a_program_of_another_c_library_is_named(tmp_path: Path) -> None:
     assert fault_of_file(small, "small") == (
         "small has another C library than glibc (its loader is ld-musl-x86_64.so.1)"
     )
+
+
+def test_of_a_process_that_has_ended_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"")  # what a read gets if the process ends before it
+    with pytest.raises(OSError, match="exe"):
+        why_not_seen(ended.pid, Path("/bin/true"), "true", ["/lib/libc.so.6"], "/none/librecorder.so")
+    assert ended.wait() == 0
