@@ -147,6 +147,20 @@ TEST_F(lifetimes_last_act, releases_before_a_rest_are_none) {
   EXPECT_EQ(found(events, 21'100).begin, 20'000U);
 }
 
+// An interpreter makes some objects while it frees all others.
+TEST_F(lifetimes_last_act, has_a_few_acquisitions_in_a_row_if_there_are_many_events) {
+  for (const std::uint64_t blocks : {1000U, 100'000U}) {
+    std::vector<event> events;
+    acquire(events, 0, blocks);
+    release(events, 20 * blocks, blocks / 2);
+    for (std::uint64_t i = 0; i < 40; ++i)
+      events.push_back(got(20 * blocks + blocks / 2, 16 * (blocks + 1 + i)));
+    for (std::uint64_t i = blocks / 2; i < blocks; ++i)
+      events.push_back(freed(20 * blocks + i, 16 * (i + 1)));
+    EXPECT_EQ(found(events).acquisitions == blocks, blocks == 100'000U);
+  }
+}
+
 TEST_F(lifetimes_last_act, is_not_cut_by_the_pause_of_a_busy_machine) {
   std::vector<event> events;
   acquire(events, 0, 1000);

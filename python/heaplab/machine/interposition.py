@@ -20,6 +20,7 @@ from heaplab.machine import elf, process_tree
 from heaplab.results.records import Arm, Sample, ServedBy
 
 C_LIBRARY_NAME = "libc.so.6"
+SETTINGS = ("MALLOC_", "GLIBC_TUNABLES")  # what settings of glibc begin with
 GLIBC_LOADER = re.compile(r"ld-linux.*|ld64\.so.*|ld\.so\.1")
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
 CXX_LIBRARY = re.compile(r"(libstdc\+\+|libc\+\+)")
@@ -95,7 +96,7 @@ def refuse_other_c_library(program: Path, library: Arm) -> None:
 
 
 def fault_of_c_library(program: Path, library: Arm, called: str = "") -> str:
-    """Why the C library of the program cannot load `library`, which needs glibc; "" if it can.
+    """Why the C library of the program cannot load `library`, or does not know its settings; "" if it does.
 
     The name of the program's loader tells which C library it belongs to.
     """
@@ -103,10 +104,9 @@ def fault_of_c_library(program: Path, library: Arm, called: str = "") -> str:
     other = other_c_library(binary, name_of(program, binary, called))
     if not other:
         return ""
-    bound = [path for path in library.preload if C_LIBRARY_NAME in elf.needed(Path(path))]
-    if not bound:
-        return ""
-    return f"{other}, which {Path(bound[0]).name} needs"
+    bound = [Path(path).name for path in library.preload if C_LIBRARY_NAME in elf.needed(Path(path))]
+    bound += [name for name in library.environment if name.startswith(SETTINGS)]
+    return f"{other}, which {bound[0]} needs" if bound else ""
 
 
 def other_c_library(binary: Path, name: str) -> str:

@@ -15,7 +15,8 @@ constexpr std::uint64_t largest_share = 5;       // at most 1 / largest_share
 constexpr std::uint64_t pause_share = 20;        // a low state of memory lasts if it takes 1 / pause_share
 constexpr std::uint64_t shortest_pause_ms = 60;  // a busy machine stops a thread for less
 constexpr int per_acquisition = 4;               // releases that make up for an acquisition
-constexpr int patience = 64;                     // by which acquisitions may prevail for a while
+constexpr std::uint64_t least_patience = 64;     // by which acquisitions may prevail for a while,
+constexpr std::uint64_t patience_share = 1000;   // or by 1 / patience_share of all events
 
 // Sees the events of a process from the last to the first.
 class backwards {
@@ -27,6 +28,7 @@ public:
         earliest_(end - (end - first_stamp) / largest_share),
         later_(end),
         usual_events_(events / usual_share),
+        patience_(static_cast<long>(std::max(least_patience, events / patience_share))),
         found_{end + 1, 0} {}
 
   // False: the last act does not begin before this event.
@@ -39,7 +41,7 @@ public:
     acquisitions_ += is_acquisition(e.kind) && e.address != 0 ? 1 : 0;
     if (is_release(e.kind)) ++balance_;
     if (is_acquisition(e.kind)) balance_ -= per_acquisition;
-    tidying_ = tidying_ && balance_ > most_ - patience;
+    tidying_ = tidying_ && balance_ > most_ - patience_;
     if (usual || (tidying_ && balance_ > most_)) found_ = {e.stamp, acquisitions_};
     most_ = std::max(most_, balance_);
     return true;
@@ -53,6 +55,7 @@ private:
   std::uint64_t earliest_;  // stamp
   std::uint64_t later_;     // stamp of the event behind
   std::uint64_t usual_events_;
+  long patience_;
   std::uint64_t seen_ = 0;
   std::uint64_t acquisitions_ = 0;
   long balance_ = 0;  // releases less acquisitions, from the end

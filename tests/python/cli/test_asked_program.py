@@ -117,7 +117,7 @@ def for_musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_another_c_library_is_told_before_the_first_run(
     command: str, for_musl: Path, log: Path, libraries: dict[str, Path]
 ) -> None:
-    changed = {"gate": ["gate", libraries["same"], libraries["slow"]], "tune": ["tune", "scalloc"]}
+    changed = {"gate": ["gate", libraries["same"], libraries["slow"]]}
     words = changed.get(command) or [word.replace(LATER, str(libraries["same"])) for word in BEFORE[command]]
     if command == "bisect":
         repository(log.parent)

@@ -100,6 +100,8 @@ def check(program: str, libraries: Sequence[Arm]) -> None:
         environment = environment_for(library)
         if library.preload:
             faults.append(interposition.fault_of_program(path, environment, library))
+        elif fault := interposition.fault_of_c_library(path, library):
+            faults.append(fault)
     if faults and all(faults):
         raise UsageError(f"{faults[0]}; compare builds of it: --arm old=COMMAND --arm new=COMMAND")
     binary = interposition.interpreter_of(path)

@@ -74,9 +74,7 @@ class TuningChoice:
 
     def arms_of(self, trials: Sequence[Trial]) -> list[Arm]:
         """The arms of the trials that are not void. A note names a void arm the first time."""
-        given = [trial.given(self.baseline.allocator) for trial in trials]
-        catalog = selection.with_own(self.catalog, given)
-        found = [selection.arm_of(catalog, one.name) for one in given]
+        found = arms_with(self.catalog, self.baseline.allocator, trials)
         for arm in found:
             if arm.void and arm.allocator not in self.void:
                 selection.note(f"{arm.allocator} is void: {arm.void}")
@@ -87,6 +85,13 @@ class TuningChoice:
     def tuned(self) -> Tuned:
         tried = {trial.name: " ".join(trial.words) for trial in self.trials}
         return Tuned(self.baseline.allocator, tried, self.void)
+
+
+def arms_with(catalog: Catalog, name: str, trials: Sequence[Trial]) -> list[Arm]:
+    """The arms of an allocator with the settings of the trials."""
+    given = [trial.given(name) for trial in trials]
+    tried = selection.with_own(catalog, given)
+    return [selection.arm_of(tried, one.name) for one in given]
 
 
 def among(trials: Sequence[Trial], names: Sequence[str]) -> list[Trial]:
@@ -110,7 +115,8 @@ def tune(
     catalog = catalogs.load(context.obj)
     trials = trials_of(catalog, name)
     baseline = selection.arm_of(catalog, name)
-    benchmark = benchmark_of(catalog, [baseline], program, None, source, options.quiet, serving)
+    arms = [baseline, *arms_with(catalog, name, trials)]
+    benchmark = benchmark_of(catalog, arms, program, None, source, options.quiet, serving)
     folder = options.output or benchmark.folder / "tune"
     assert benchmark.budget
     request = request_of(replace(benchmark, budget=TIMES_A_COMPARISON * benchmark.budget), [], options)
