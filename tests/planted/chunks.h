@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -52,16 +53,23 @@ inline constexpr std::size_t largest_class = std::size_t{128} << 10, slab = std:
 
 class lock {
 public:
-  lock() { take(); }
-  ~lock() { release(); }
+  lock() : held_(!has(fault::unlocked_beside_parent) || getpid() == process_) {
+    if (held_) take();
+  }
+  ~lock() {
+    if (held_) release();
+  }
   lock(const lock&) = delete;
   lock& operator=(const lock&) = delete;
 
   static void take() { pthread_mutex_lock(&mutex_); }
   static void release() { pthread_mutex_unlock(&mutex_); }
+  static void begin_process() { process_ = getpid(); }
 
 private:
   static constinit inline pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  static constinit inline pid_t process_ = 0;
+  bool held_;
 };
 
 struct no_lock {};
@@ -97,7 +105,8 @@ public:
     chunk*& list = free_[list_of(size, bytes)];
     chunk* const first = list;
     if (first == nullptr) return cut(size);
-    if constexpr (has(fault::unlocked) || has(fault::locked_in_child)) sched_yield();
+    if constexpr (has(fault::unlocked) || has(fault::locked_in_child) || has(fault::unlocked_beside_parent))
+      sched_yield();
     list = first->next;
     return first;
   }

@@ -20,6 +20,7 @@ enum class fault {
   keeps_errno_silent,   // a refusal without ENOMEM
   free_sets_errno,      // of a large block
   moving_sets_errno,    // realloc sets errno where it succeeds and moves the block
+  moves_to_shrink,      // realloc to much less is refused where no smaller block is had
   frees_on_refusal,     // realloc gives the old block away though it was refused
   boasts,               // malloc_usable_size says 64 bytes too many
   takes_any_alignment,  // posix_memalign and aligned_alloc, also no power of two
@@ -36,6 +37,7 @@ enum class fault {
   closes_with_thread,         // no memory for a thread in the last round of its destructors
   locked_in_child,            // fork leaves the lock as it was
   huge_locked_in_child,       // the same, for a lock of blocks of 2.5 MiB and more alone
+  unlocked_beside_parent,     // in a child that shares the memory of its parent
   keeps_inherited,            // frees in fork's child no block of the parent
   resets_in_child,            // fork's child begins with an empty heap over the inherited blocks
   gives_up_when_interrupted,  // a signal that interrupts a wait makes it a refusal

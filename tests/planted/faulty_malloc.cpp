@@ -75,11 +75,13 @@ bool serves() {
 }
 
 [[gnu::constructor]] void begin() {
+  lock::begin_process();
   if constexpr (!has(fault::locked_in_child)) {
     pthread_atfork([] { lock::take(); }, [] { lock::release(); },
                    [] {
                      if constexpr (has(fault::resets_in_child)) chunks::forget_all();
                      ++forks;
+                     lock::begin_process();
                      lock::release();
                    });
   }
@@ -173,6 +175,7 @@ void* reallocate(void* block, std::size_t size) {
   if (size <= header_of(block).usable && size >= header_of(block).usable / 4) return block;
   void* const moved = allocate(size);
   if (moved == nullptr) {
+    if (!has(fault::moves_to_shrink) && size <= header_of(block).usable) return block;
     if constexpr (has(fault::frees_on_refusal)) {
       std::memset(block, 0, header_of(block).usable);
       release(block);
