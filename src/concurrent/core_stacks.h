@@ -127,15 +127,16 @@ public:
       next += Plan::most(kind);
       bounds.end = static_cast<std::uint16_t>(next);
     }
+    // First, so that a CPU with stacks is below the end also in the child of a fork that copies this thread.
+    unsigned seen = end_.load(std::memory_order_relaxed);
+    while (seen <= cpu &&
+           !end_.compare_exchange_weak(seen, cpu + 1, std::memory_order_release, std::memory_order_relaxed)) {
+    }
     word* none = nullptr;
     // release publishes the bounds; to the sequences, which depend on the address, and to stacks_of.
     if (!made_[cpu].compare_exchange_strong(none, words, std::memory_order_release,
                                             std::memory_order_relaxed))
       return false;
-    unsigned seen = end_.load(std::memory_order_relaxed);
-    while (seen <= cpu &&
-           !end_.compare_exchange_weak(seen, cpu + 1, std::memory_order_release, std::memory_order_relaxed)) {
-    }
     // Fails where stop() has come between: resume() then opens the stacks. release: as above.
     none = nullptr;
     active_[cpu].compare_exchange_strong(none, words, std::memory_order_release, std::memory_order_relaxed);
@@ -239,12 +240,11 @@ public:
   // vfork that forked. The kernel knows no area of its child either.
   void after_fork_in_child(bool of_child) {
     area_.store(with_children(of_child ? 1 : 0), std::memory_order_relaxed);
-    for (unsigned cpu = 0; cpu < cpus; ++cpu) {
+    for (unsigned cpu = 0; cpu < end(); ++cpu) {
       word* const words = stacks_of(cpu);
       if (is_stopped_[cpu]) is_stopped_[cpu] = false;
       if (active_[cpu].load(std::memory_order_relaxed) != words)
         active_[cpu].store(words, std::memory_order_relaxed);
-      if (words != nullptr && end() <= cpu) end_.store(cpu + 1, std::memory_order_relaxed);
     }
   }
 

@@ -198,6 +198,16 @@ TEST(core_stacks_interleavings, of_stacks_that_two_threads_add) {
                                                            }}));
 }
 
+// The child of a fork that copies a thread in add() looks at the CPUs below the end.
+TEST(core_stacks_interleavings, of_stacks_that_are_added_beside_a_fork) {
+  explore::expect_sound(sound.explored([] {}, {[] { sound.add(); },
+                                               [] {
+                                                 const bool has_stacks = sound.stacks->has(0);
+                                                 require(!has_stacks || sound.stacks->end() == 1,
+                                                         "a child misses the stacks");
+                                               }}));
+}
+
 // While one of them lives, no thread begins a sequence.
 TEST(core_stacks_interleavings, of_children_of_vfork) {
   static unsigned children;
