@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "allocators/scalloc/policy/retention.h"
+#include "allocators/scalloc/policy/tuning.h"
 #include "allocators/scalloc/policy/variants.h"
 
 namespace heaplab::scalloc {
@@ -110,11 +112,19 @@ TEST(size_classes, are_the_papers_in_its_variant) {
   for (unsigned index = 0; index < classes::count; ++index)
     EXPECT_EQ(classes::table[index].block_bytes, expected[index]);
   const auto blocks = [](std::size_t bytes) { return classes::table[classes::index_of(bytes)].blocks; };
-  EXPECT_EQ(blocks(16), 2048U);
+  EXPECT_EQ(blocks(16), 2040U);
+  EXPECT_EQ(blocks(256), 127U);
   EXPECT_EQ(blocks(2048), 64U);
   EXPECT_EQ(blocks(8192), 32U);
   EXPECT_EQ(blocks(65536), 16U);
   EXPECT_EQ(blocks(mib), 1U);
+}
+
+// Section 7: madvise is called for the classes above 256 bytes.
+TEST(size_classes, return_their_memory_above_256_bytes_in_the_papers_variant) {
+  for (const size_class& kind : size_classes<paper_config>::table)
+    EXPECT_EQ(retention(tuning(paper_config)).is_purged(kind.real_span_bytes), kind.block_bytes > 256)
+        << kind.block_bytes;
 }
 
 TEST(size_classes, grow_blocks_further_than_asked) {

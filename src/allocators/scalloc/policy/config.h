@@ -59,6 +59,9 @@ struct config {
   std::size_t color_from_bytes = unlimited;
   // Spans with so many bytes of blocks may take a further page for that.
   std::size_t color_page_from_bytes = 256 * kib;
+  // Bytes of a real span that hold no block, where the paper has the span's header. Records lie apart, so
+  // that nothing is written there.
+  std::size_t span_header_bytes = 0;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
 

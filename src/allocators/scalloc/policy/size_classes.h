@@ -111,7 +111,7 @@ public:
       kind.block_bytes = narrow<std::uint32_t>(bytes);
       kind.fine = bytes <= Config.fine_block_limit;
       kind.blocks = Config.blocks_in_span(Config, bytes);
-      const std::size_t used = kind.blocks * bytes, room = room_for_colors(kind);
+      const std::size_t used = kind.blocks * bytes + Config.span_header_bytes, room = room_for_colors(kind);
       kind.colors = narrow<std::uint16_t>(room / color_step + 1);
       kind.real_span_bytes = narrow<std::uint32_t>(align_up(used + room, os_pages::smallest_page_bytes));
       const std::size_t fitting = cached_bytes / bytes;

@@ -14,10 +14,9 @@
 namespace heaplab::scalloc {
 
 // The paper's arrangement: one zone of sparse 2 MiB virtual spans, 28 classes. Real spans of the fine classes
-// are 32 KiB, those of the others hold 64 to 1 blocks. A span of the original also holds its
-// header of 128 bytes; here headers lie elsewhere, and a span holds a few more blocks.
-constexpr unsigned paper_blocks(const config&, std::size_t block_bytes) {
-  if (block_bytes <= 256) return narrow<unsigned>(32 * kib / block_bytes);
+// are 32 KiB with the header, those of the others hold 64 to 1 blocks.
+constexpr unsigned paper_blocks(const config& self, std::size_t block_bytes) {
+  if (block_bytes <= 256) return narrow<unsigned>((32 * kib - self.span_header_bytes) / block_bytes);
   if (block_bytes <= 2 * kib) return 64;
   if (block_bytes <= 8 * kib) return 32;
   if (block_bytes <= 64 * kib) return 16;
@@ -76,6 +75,7 @@ constexpr config paper() {
   result.fine_span_bytes = 2 * mib;
   result.fine_block_limit = result.span_block_limit;
   result.classes_per_doubling = 1;
+  result.span_header_bytes = 128;
   return result;
 }
 
