@@ -28,6 +28,7 @@ constexpr scalloc::config sparse(scalloc::config result) {
   // The map of live blocks would have a byte for 16 bytes of a fine span.
   if (!result.hardened) result.fine_span_bytes = 2 * mib;
   result.blocks_in_span = two_blocks;
+  result.span_header_bytes = 0;  // two of the largest blocks fill a span
   return result;
 }
 constexpr scalloc::config sparse_standard = sparse(scalloc::standard());

@@ -4,6 +4,7 @@
 
 #include "allocators/scalloc/frontend/frontend.h"
 #include "allocators/scalloc/hardened/shuffle.h"
+#include "allocators/scalloc/spans/guarded_spans.h"
 
 namespace heaplab::scalloc {
 
@@ -187,6 +188,8 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   if (span == nullptr) return nullptr;
   HEAPLAB_ASSERT(span->is_free() ||
                  span->load_word(std::memory_order_relaxed).state() == span_state::expected);
+  if constexpr (Traits::settings.guards_tails)
+    if (!fit_access(*span, kind, life_.spans().number_of(*span))) return nullptr;  // the span is given up
   span->class_index.store(class_index, std::memory_order_relaxed);
   if constexpr (Traits::settings.hardened)
     span->secrets.renew(kind, life_.spans().span_bytes(kind.fine), span->live.granules, local.random);

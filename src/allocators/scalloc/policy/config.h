@@ -62,6 +62,9 @@ struct config {
   // Bytes of a real span that hold no block, where the paper has the span's header. Records lie apart, so
   // that nothing is written there.
   std::size_t span_header_bytes = 0;
+  // The part of a virtual span that its real span does not use has no access: a stray write there faults
+  // (paper, section 3.2). Costs system calls for a new span, and where a span changes its real-span size.
+  bool guards_tails = false;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
 
@@ -136,6 +139,10 @@ struct config {
   // Most stacks per real-span size. With more CPUs than stacks several CPUs share one, and take each other's
   // spans. Each stack takes a cache line.
   unsigned pool_column_limit = 256;
+  // A thread whose own stack for a real-span size is empty looks at all stacks of all sizes, from the first
+  // on (paper, listing 1). Off: at the stacks of its own size, from its own on, and then of the next
+  // smaller sizes, so that threads meet less and spans change their size by little.
+  bool searches_from_first = false;
   // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
   std::size_t purge_above = 32 * kib;
   // Free spans that would be purged are retained instead while together they have no more than this plus

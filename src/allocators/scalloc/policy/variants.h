@@ -76,6 +76,8 @@ constexpr config paper() {
   result.fine_block_limit = result.span_block_limit;
   result.classes_per_doubling = 1;
   result.span_header_bytes = 128;
+  result.searches_from_first = true;
+  result.guards_tails = true;
   return result;
 }
 
@@ -129,8 +131,11 @@ constexpr config no_reuse() {
 constexpr config clab() {
   return ablation("scalloc-clab", &config::shared_labs, true);
 }
+// The kernel makes no huge page of a span that has a guard.
 constexpr config huge_pages() {
-  return ablation("scalloc-huge-pages", &config::huge_pages, huge_page_policy::always);
+  config result = ablation("scalloc-huge-pages", &config::huge_pages, huge_page_policy::always);
+  result.guards_tails = false;
+  return result;
 }
 
 }  // namespace heaplab::scalloc

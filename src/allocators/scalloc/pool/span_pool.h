@@ -82,19 +82,16 @@ public:
   span_type* get(arena<Traits>& spans, unsigned class_index, std::uint32_t column) {
     const size_class& kind = classes::table[class_index];
     const unsigned home = column % columns();
+    if constexpr (settings.searches_from_first)
+      if (span_type* const span = take(spans, kind.pool_slot, home, kind, home)) return span;
     for (unsigned step = 0; step < slot_count; ++step) {
-      const unsigned slot = (kind.pool_slot + slot_count - step) % slot_count;
+      const unsigned slot =
+          settings.searches_from_first ? step : (kind.pool_slot + slot_count - step) % slot_count;
       if (slot_is_fine[slot] != kind.fine) continue;
-      for (unsigned turn = 0; turn < columns(); ++turn)
-        if (const unsigned from = (home + turn) % columns();
-            const auto number = stacks_[slot][from].try_pop(pool_links(spans))) {
-          span_type& span = spans.span_number(*number);
-          HEAPLAB_ASSERT(span.is_free());
-          release(span, from);
-          if (span.resident_bytes() < kind.real_span_bytes && !kind.fine)
-            give_way(spans, home, kind.real_span_bytes - span.resident_bytes());
-          return &with_tail(spans, span, kind, home);
-        }
+      for (unsigned turn = 0; turn < columns(); ++turn) {
+        const unsigned from = settings.searches_from_first ? turn : (home + turn) % columns();
+        if (span_type* const span = take(spans, slot, from, kind, home)) return span;
+      }
     }
     give_way(spans, home, kind.real_span_bytes);
     const auto number = purged_.get(spans, kind.fine, home, columns());
@@ -202,6 +199,18 @@ private:
       result[kind.pool_slot] = std::max(result[kind.pool_slot], kind.real_span_bytes);
     return result;
   }();
+
+  // A span of that stack, for the class and a thread of the column `home`. Null: the stack was empty.
+  span_type* take(arena<Traits>& spans, unsigned slot, unsigned from, const size_class& kind, unsigned home) {
+    const auto number = stacks_[slot][from].try_pop(pool_links(spans));
+    if (!number) return nullptr;
+    span_type& span = spans.span_number(*number);
+    HEAPLAB_ASSERT(span.is_free());
+    release(span, from);
+    if (span.resident_bytes() < kind.real_span_bytes && !kind.fine)
+      give_way(spans, home, kind.real_span_bytes - span.resident_bytes());
+    return &with_tail(spans, span, kind, home);
+  }
 
   // The class that used the span last.
   static const size_class& kind_of(const span_type& span) {

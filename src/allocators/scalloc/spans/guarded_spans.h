@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,6 +36,25 @@ void guard_end(char* base, std::size_t number) {
   char* const guard = base + align_up(Traits::classes::most_coarse_bytes(), os_pages::page_bytes());
   const bool may_split = number < most_guard_mappings;
   install_guard<typename Traits::platform>(guard, os_pages::page_bytes(), may_split);
+}
+
+// Gives access to the real span of `kind` and takes it from what lies behind, for a span that was carved or
+// is free. Memory of the class before keeps access: where free spans are not purged, the next class may need
+// it. False: the system refuses access.
+template <class Traits>
+bool fit_access(const span<Traits>& span, const size_class& kind, std::size_t number) {
+  using platform = typename Traits::platform;
+  const bool carved = span.load_word(std::memory_order_relaxed).state() == span_state::expected;
+  const auto& before = Traits::classes::table[span.class_index.load(std::memory_order_relaxed)];
+  const std::size_t had = carved ? 0 : align_up(before.real_span_bytes, os_pages::page_bytes());
+  const std::size_t needs = align_up(kind.real_span_bytes, os_pages::page_bytes());
+  if (needs > had && !remove_guard<platform>(span.base + had, needs - had)) return false;
+  const std::size_t begin =
+      align_up(std::max<std::size_t>(needs, span.resident_bytes()), os_pages::page_bytes());
+  const std::size_t end = kind.fine ? Traits::settings.fine_span_bytes : Traits::settings.coarse_span_bytes;
+  if ((carved || needs < had) && begin < end)
+    install_guard<platform>(span.base + begin, end - begin, number < most_guard_mappings);
+  return true;
 }
 
 }  // namespace heaplab::scalloc
