@@ -30,7 +30,7 @@ struct size_class {
   bool fine = false;
   // The bounds of the limit of cached blocks (cached_blocks.h); both 0: the class has none.
   std::uint8_t most_cached = 0, fewest_cached = 0;
-  // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a span. The reciprocal is
+  // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a real span. The reciprocal is
   // (2^44 + e) / block_bytes with 0 < e <= block_bytes, so that the product is too large by offset * e /
   // block_bytes / 2^44 <= offset / 2^44. That is less than 1 / block_bytes, the least distance of a quotient
   // from the next whole number, while offset * block_bytes < 2^44; both are below 2^22.
@@ -208,7 +208,8 @@ public:
       if (kind.block_bytes % class_step != 0) return false;
       if (index_of_computed(kind.block_bytes) != index) return false;
       if (index_of_computed(kind.block_bytes + 1) != index + 1 && index + 1 < count) return false;
-      if ((kind.reciprocal * (span - 1)) >> reciprocal_shift != (span - 1) / kind.block_bytes) return false;
+      const std::uint64_t last = kind.real_span_bytes - std::uint64_t{1};
+      if ((kind.reciprocal * last) >> reciprocal_shift != last / kind.block_bytes) return false;
     }
     return table[count - 1].block_bytes == Config.span_block_limit && count < 256;
   }

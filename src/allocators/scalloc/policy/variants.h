@@ -138,4 +138,13 @@ constexpr config huge_pages() {
   return result;
 }
 
+// The largest virtual spans that the authors tried (section 3.2). Guards of so many pages would take page
+// tables for them.
+constexpr config wide_spans() {
+  config result = ablation("scalloc-wide-spans", &config::fine_span_bytes, 128 * mib);
+  result.coarse_span_bytes = result.fine_span_bytes;
+  result.guards_tails = false;
+  return result;
+}
+
 }  // namespace heaplab::scalloc
