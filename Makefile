@@ -39,8 +39,8 @@ build: $(VENV)/installed
 	  "read the first error in the log" \
 	  $(BIN)/pip install -v --no-build-isolation --no-deps .
 	@mkdir -p $(VENV)/share/man/man1 $(VENV)/share/bash-completion/completions
-	@$(BIN)/heaplab manual >$(VENV)/share/man/man1/heaplab.1
-	@$(BIN)/heaplab completion bash >$(VENV)/share/bash-completion/completions/heaplab
+	@$(BIN)/python packaging/manual_page.py >$(VENV)/share/man/man1/heaplab.1
+	@_HEAPLAB_COMPLETE=bash_source $(BIN)/heaplab >$(VENV)/share/bash-completion/completions/heaplab
 
 $(VENV)/installed: pyproject.toml tools/requirements.py tools/packages-build.txt
 	@tools/install_packages.sh tools/packages-build.txt

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from heaplab.budgets import budget_file
 from heaplab.budgets.growth_beyond import beyond
+from heaplab.budgets.run_budget import Recorder, judged, write
 from heaplab.budgets.spending import spending_of
-from heaplab.cli.tracing.budget import Recorder, judged, write
 
 SOURCE = Path(__file__).parents[1] / "tests/python/budgets/budgeted.cpp"
 FLAGS = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]

@@ -193,7 +193,7 @@ def page(programs: list[Program], analysis: Analysis) -> str:
         [
             INTRODUCTION,
             f"\nMeasured on {date.today():%-d %B %Y} by `{' '.join(analysis.campaign.command)}`,\n"
-            f"under {names}. `heaplab export` of its folder has every ratio.\n",
+            f"under {names}. `heaplab report --form table` of its folder has every ratio.\n",
             ORDER + "\n" + order(programs),
             SIZE + "\n" + markdown.table(size, [memory_row(program) for program in programs]),
             misleading(programs),

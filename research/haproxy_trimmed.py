@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from heaplab.holders.sentences import size
+from heaplab.advise.sentences import size
 
 PORT = 7791
 CLIENTS, STAYING = 3000, 50

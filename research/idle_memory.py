@@ -14,8 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
-from heaplab.cli.benchmarks.selection import arm_of
 from heaplab.machine.execute import environment_for
 
 ALLOCATORS = "scalloc,scalloc-hardened,glibc,jemalloc,mimalloc,tcmalloc"

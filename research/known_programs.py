@@ -15,15 +15,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from heaplab.advise import run_advise
+from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
+from heaplab.advise.replaying import Recording
+from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
-from heaplab.cli.benchmarks.selection import arm_of
-from heaplab.cli.tracing import advise
-from heaplab.cli.tracing.trace import summary_and_process
-from heaplab.holders.answer import Evidence, HolderAnswer, Kind, answers_of
-from heaplab.holders.replaying import Recording
 from heaplab.results.records import Arm
 from heaplab.text import markdown
 from heaplab.traces.profile import of_process
+from heaplab.tracing.run_trace import summary_and_process
 
 SOURCE = Path(__file__).parents[1] / "tests/python/holders/holders.c"
 PROGRAMS = "leak,cache,retained,pinned,regrowth,nothing"
@@ -52,9 +52,9 @@ def cells(folder: Path, program: str, arms: list[Arm]) -> Iterator[str]:
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
     for arm in arms:
-        treatments = advise.treatments([arm, *(other for other in arms if other is not arm)])
+        treatments = run_advise.treatments([arm, *(other for other in arms if other is not arm)])
         recording = Recording(trace, number, folder, paced=True)
-        *_, evidence = advise.held(recording, Evidence(profile, []), treatments, ())
+        *_, evidence = run_advise.held(recording, Evidence(profile, []), treatments, ())
         yield answer(evidence, answers_of(evidence)[0])
 
 

@@ -30,7 +30,7 @@ def main() -> None:
     for experiment in given.experiments:
         file = EXPERIMENTS / f"{experiment}.toml"
         if not file.is_file():
-            parser.error(f"no experiment {experiment}: `heaplab list experiments` names them")
+            parser.error(f"no experiment {experiment}: `heaplab show experiments` names them")
         text, replaced = QUICK_THREADS.subn(rf"\g<1>{given.threads}", file.read_text())
         if not replaced:
             parser.error(f"{experiment}: the quick scale sweeps no threads")

@@ -28,12 +28,13 @@ import numpy as np
 from catalog_programs import PROGRAMS, SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
 from heaplab import stats
 from heaplab.analysis.metrics import value_of
+from heaplab.arms import chosen_arms
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.benchmarks import recorded_trace, selection
+from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
 from heaplab.results import spec
@@ -271,7 +272,7 @@ def command() -> str:
 
 
 def run(asked: argparse.Namespace) -> None:
-    catalog, [glibc] = selection.arms(contents.load(()), "glibc", (), None)
+    catalog, [glibc] = chosen_arms.arms(contents.load(()), "glibc", (), None)
     found = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
     text = page_of_both(found, asked.rounds, asked.against) if asked.against else page(found, asked.rounds)
     if asked.page:

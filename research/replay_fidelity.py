@@ -21,14 +21,15 @@ import fidelity_page
 from catalog_programs import SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
 from fidelity_figures import Program
 from heaplab.analysis import Analysis
+from heaplab.arms import chosen_arms
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.catalog import contents
 from heaplab.catalog.contents import Catalog
-from heaplab.cli.benchmarks import recorded_trace, selection
-from heaplab.cli.campaigns.run_campaign import opened_for, run_campaign
+from heaplab.comparison import recorded_trace
+from heaplab.comparison.run_campaign import opened_for, run_campaign
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.results import spec, store
 from heaplab.results.records import Arm, Status
@@ -86,8 +87,8 @@ def measured(request: Request, folder: Path) -> Analysis:
 
 
 def run(asked: argparse.Namespace) -> None:
-    catalog, arms = selection.arms(contents.load(()), asked.allocators, (), None)
-    if arms[0].allocator != selection.BASELINE:
+    catalog, arms = chosen_arms.arms(contents.load(()), asked.allocators, (), None)
+    if arms[0].allocator != chosen_arms.BASELINE:
         raise UsageError("--allocators: name glibc first: programs are recorded under it")
     folder: Path = asked.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)

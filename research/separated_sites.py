@@ -16,17 +16,18 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from heaplab.advise import run_advise
+from heaplab.advise.answer import Evidence
+from heaplab.advise.replaying import RUNS, SHIFT, Recording
+from heaplab.advise.sentences import interval, size
+from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
-from heaplab.cli.benchmarks.selection import arm_of
-from heaplab.cli.tracing import advise, record
-from heaplab.cli.tracing.trace import summary_and_process
-from heaplab.holders.answer import Evidence
-from heaplab.holders.replaying import RUNS, SHIFT, Recording
-from heaplab.holders.sentences import interval, size
 from heaplab.machine.execute import environment_for
 from heaplab.results.records import Arm
 from heaplab.text import units
 from heaplab.traces.profile import of_process
+from heaplab.tracing import run_record
+from heaplab.tracing.run_trace import summary_and_process
 
 FLAGS = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread"]
 CASES = "uniform,mixed,large,rare,bursts,threads"
@@ -56,11 +57,11 @@ def main() -> None:
 
 def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     trace, program = folder / f"{case}.trace", (str(folder / "separable"), case)
-    record.with_stacks_in(trace, (*program, "0"), (), lambda _opened: None)
+    run_record.with_stacks_in(trace, (*program, "0"), (), lambda _opened: None)
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
-    treatments = [treatment for treatment in advise.treatments(arms) if not treatment.trim]
-    *_, evidence = advise.held(Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE])
+    treatments = [treatment for treatment in run_advise.treatments(arms) if not treatment.trim]
+    *_, evidence = run_advise.held(Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE])
     found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
     assert found
     for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):

@@ -93,7 +93,7 @@ def planned(folder: Path, hosts: int) -> Plan:
         hash="",
         heaplab=heaplab.__version__,
         made=datetime.now(UTC),
-        command=["heaplab", "plan"],
+        command=["heaplab", "cluster", "plan"],
         scale="quick",
         seed=1,
         experiments=[experiment().model_dump(mode="json")],
@@ -161,7 +161,7 @@ def write_host(folder: Path, index: int, runs: int) -> int:
         id=f"{index:016x}",
         started="2026-01-02T03:04:05+00:00",
         heaplab=heaplab.__version__,
-        command=["heaplab", "plan"],
+        command=["heaplab", "cluster", "plan"],
         scale="quick",
         seed=plan.seed_of(shard),
         experiments=plan.file.experiments,
@@ -218,7 +218,9 @@ def write_host(folder: Path, index: int, runs: int) -> int:
 def merged(folder: Path) -> tuple[float, float, int]:
     """Merge; seconds, CPU seconds, and the largest memory of all its processes together in B."""
     began, before = time.monotonic(), sum(os.times()[2:4])
-    child = subprocess.Popen([sys.executable, "-m", "heaplab", "merge", folder], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "heaplab", "cluster", "merge", folder], stdout=subprocess.DEVNULL
+    )
     peak = 0
     while child.poll() is None:
         peak = max(peak, process_tree.memory_of({child.pid, *descendants(child.pid)}).resident)

@@ -41,7 +41,7 @@ heaplab.load{inspect.signature(heaplab.load)}
 {example}
 ```
 
-`heaplab export` writes the same tables from [results files](../docs/results-format.md).
+`heaplab report --form table` writes the same tables from [results files](../docs/results-format.md).
 
 ## Columns of cells
 

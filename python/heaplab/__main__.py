@@ -1,5 +1,5 @@
 """`python -m heaplab` is `heaplab`."""
 
-from heaplab.cli import main
+from heaplab.commands import main
 
 main()

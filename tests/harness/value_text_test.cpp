@@ -8,7 +8,8 @@
 namespace heaplab::harness {
 namespace {
 
-// The table that heaplab's command line is tested against as well, by tests/python/cli/test_quantities.py.
+// The table that heaplab's command line is tested against as well, by
+// tests/python/options/test_quantities.py.
 TEST(value_text, reads_and_refuses_what_the_shared_table_says) {
   std::ifstream table(UNITS_TABLE);
   std::size_t cases = 0;

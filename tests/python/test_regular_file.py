@@ -31,9 +31,9 @@ NO_FILE: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize(("content", "message"), HOSTILE_TOML.items(), ids=range(len(HOSTILE_TOML)))
 def test_hostile_toml_is_named(tmp_path: Path, content: str, message: str) -> None:
     for place, words in (
-        ("allocators/x.toml", ["--catalog", tmp_path, "list", "allocators"]),
+        ("allocators/x.toml", ["--catalog", tmp_path, "show", "allocators"]),
         ("budget.toml", ["budget", tmp_path / "budget.toml", "--", "true"]),
-        ("plan.toml", ["plan", tmp_path / "plan.toml", "-o", tmp_path / "plan"]),
+        ("plan.toml", ["cluster", "plan", tmp_path / "plan.toml", "-o", tmp_path / "plan"]),
         ("known.toml", ["check", "--deviations", tmp_path / "known.toml", "glibc"]),
     ):
         file = tmp_path / place
@@ -47,13 +47,13 @@ def test_hostile_toml_is_named(tmp_path: Path, content: str, message: str) -> No
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("allocators/x.toml", ["--catalog", ".", "list", "allocators"]),
+        ("allocators/x.toml", ["--catalog", ".", "show", "allocators"]),
         ("budget.toml", ["budget", "budget.toml", "--", "true"]),
-        ("plan.toml", ["plan", "plan.toml", "-o", "plan"]),
+        ("plan.toml", ["cluster", "plan", "plan.toml", "-o", "plan"]),
         ("results.jsonl", ["report", "results.jsonl"]),
         ("x.trace", ["trace", "x.trace"]),
         ("x.trace", ["advise", "x.trace"]),
-        ("p/plan.json", ["merge", "p"]),
+        ("p/plan.json", ["cluster", "merge", "p"]),
         ("words", ["compare", "--input", "words", "--", "sort"]),
         ("x.heaptrack", ["trace", "x.heaptrack", "-o", "y.trace"]),
     ],
@@ -79,17 +79,17 @@ def test_what_is_no_text_is_named(tmp_path: Path) -> None:
         ssh.named_hosts(str(tmp_path / "hosts"))
 
 
-@pytest.mark.parametrize(("name", "words"), [("results.jsonl", "report"), ("plan.json", "merge")])
+@pytest.mark.parametrize(("name", "words"), [("results.jsonl", "report"), ("plan.json", "cluster merge")])
 @pytest.mark.parametrize("content", [DEEP, '{"kind":' * 100_000, "1" * 100_000])
 def test_hostile_json_is_refused(tmp_path: Path, name: str, words: str, content: str) -> None:
     (tmp_path / name).write_text(content)
-    assert str(tmp_path / name) in refusal(call(words, tmp_path))
+    assert str(tmp_path / name) in refusal(call(*words.split(), tmp_path))
 
 
 def test_results_packed_by_xz_are_read_as_they_were(tmp_path: Path) -> None:
     plain = synthetic.write(synthetic.campaign(), tmp_path / "results.jsonl")
     packed, cut = tmp_path / "packed.jsonl.xz", tmp_path / "cut.jsonl.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes()))
-    assert success(call("export", packed)) == success(call("export", plain))
+    assert success(call("report", packed, "--form", "csv")) == success(call("report", plain, "--form", "csv"))
     cut.write_bytes(packed.read_bytes()[:-100])
-    assert f"{cut}: cannot be unpacked: " in refusal(call("export", cut))
+    assert f"{cut}: cannot be unpacked: " in refusal(call("report", cut, "--form", "csv"))

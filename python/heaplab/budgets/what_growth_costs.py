@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
+from heaplab.advise.replaying import Recording
+from heaplab.advise.ways_tried import compared, pairs_of, share_of_run
 from heaplab.budgets.growth_beyond import WHOLE, Beyond
 from heaplab.budgets.spending import Spent, sites_of, spending_of
-from heaplab.holders.replaying import Recording
-from heaplab.holders.ways_tried import compared, pairs_of, share_of_run
 from heaplab.results.records import Arm
 from heaplab.text import units
 from heaplab.traces.profile import Profile

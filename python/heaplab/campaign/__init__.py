@@ -2,7 +2,7 @@
 
 The life of one run, from the command line to the results file:
 
-1. `cli/campaigns/measure.py` turns the options of `heaplab compare` or `heaplab run` into a `Request`:
+1. `comparison/run_compare.py` turns the options of `heaplab compare` into a `Request`:
    experiments, workloads, libraries (the first is the baseline), budget.
 2. `begin_or_resume.py` makes the campaign record from the request and opens its results file, or continues
    the same campaign if it lies unfinished in the folder. The record is the first line of the file. A new

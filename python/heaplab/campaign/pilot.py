@@ -18,12 +18,12 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import deep_binding, interposition
 from heaplab.machine.watch import FEWEST_SAMPLES
 from heaplab.results.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
+from heaplab.stats import FEWEST_PAIRS
 
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
 PILOT_RUNS = 5
 ROOM = 1.1  # a suggested budget is larger than the measured time by this factor
-BLOCKS_FOR_A_VERDICT = 5
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,8 @@ def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: 
     block = sum(runs_of(cell, 1) * wall for cell, wall in measured)
     if campaign.budget is None or plan.ROUNDS_AT_LEAST * block <= campaign.budget:
         return ""
-    blocks = (plan.ROUNDS_AT_LEAST, BLOCKS_FOR_A_VERDICT)
-    two, five = (ROOM * block * number / share for number in blocks)
+    blocks = (plan.ROUNDS_AT_LEAST, FEWEST_PAIRS)
+    two, enough = (ROOM * block * number / share for number in blocks)
     part, fewer = (f"{share:.0%} of ", "") if share < 1 else ("", "; fewer --allocators need less")
     longest = in_words(max(wall for _, wall in measured))
     took = f"one run took {longest}" if len(measured) == 1 else f"runs took up to {longest}"
@@ -202,8 +202,8 @@ def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: 
         f"{measured[0][0].workload.title}: {took}, so two blocks of "
         f"{sum(runs_of(cell, 1) for cell, _ in measured)} runs "
         f"do not fit in {part}the budget of {in_words(campaign.budget / share)}; "
-        f"--budget {as_option(two)} is enough for two, --budget {as_option(five)} for the five that a "
-        f"verdict takes{fewer}"
+        f"--budget {as_option(two)} is enough for two, --budget {as_option(enough)} for the "
+        f"{FEWEST_PAIRS} that a verdict takes{fewer}"
     )
 
 
@@ -212,11 +212,11 @@ def spent_by_pilots(campaign: Campaign, tried: int, took: float, share: float) -
     if campaign.budget is None or took <= campaign.budget:
         return ""
     cells = fit_lengths.cells(campaign)
-    runs = fit_lengths.PILOT_RUNS * len(cells) + sum(runs_of(cell, BLOCKS_FOR_A_VERDICT) for cell in cells)
+    runs = fit_lengths.PILOT_RUNS * len(cells) + sum(runs_of(cell, FEWEST_PAIRS) for cell in cells)
     whole = ROOM * took / (fit_lengths.PILOT_RUNS * tried) * runs / share
     return (
         f"pilot runs of {tried} of {len(cells)} cells took {in_words(took)}, and the budget is "
-        f"{in_words(campaign.budget / share)}; the five blocks that a verdict takes need about "
+        f"{in_words(campaign.budget / share)}; the {FEWEST_PAIRS} blocks that a verdict takes need about "
         f"--budget {as_option(whole)}, or fewer arms or experiments"
     )
 

@@ -54,6 +54,16 @@ class Progress:
         return max(self.remaining - running, end - running, 0.0)
 
 
+def begin_of_budget(now: float, spent: float, runs: Sequence[Run]) -> float:
+    """When the budget would have begun, had all that it paid for so far happened just before `now`."""
+    return now - spent - wall_time(runs)
+
+
+def end_of_budget(budget: float | None, began: float) -> float:
+    """When a budget that began then is exceeded for good; infinity without a budget."""
+    return inf if budget is None else began + max(OVER * budget, budget + SLACK_S)
+
+
 @dataclass
 class Runner:
     """Executes the runs that a campaign still lacks.
@@ -85,13 +95,12 @@ class Runner:
         self._least = plan.ROUNDS_AT_LEAST * sum(len(item.candidates) for item in self._comparisons)
         self._finished = sum(run.settles for run in self.runs)
         self._before = wall_time(self.runs[: self.runs_of_earlier_budgets])
-        self._began = self.clock() - self.spent - wall_time(self.runs[self.runs_of_earlier_budgets :])
+        self._began = begin_of_budget(self.clock(), self.spent, self.runs[self.runs_of_earlier_budgets :])
 
     @property
     def until(self) -> float:
         """When the budget is exceeded for good, on the runner's clock."""
-        budget = self.campaign.budget
-        return inf if budget is None else self._began + max(OVER * budget, budget + SLACK_S)
+        return end_of_budget(self.campaign.budget, self._began)
 
     def run(self) -> End:
         """Measure until every comparison is precise or has all its blocks, or the budget is spent.

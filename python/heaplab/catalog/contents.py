@@ -144,7 +144,7 @@ class Catalog:
                 self.experiments, f"{pattern}/*"
             )
             if not ids:
-                raise UsageError(f"no experiment {pattern!r}; `heaplab list experiments` names them")
+                raise UsageError(f"no experiment {pattern!r}; `heaplab show experiments` names them")
             found |= {identifier: self.experiments[identifier] for identifier in ids}
         for item in found.values():
             if item.workload not in self.workloads:

@@ -24,7 +24,7 @@ from heaplab.machine.topology import Where
 from heaplab.results.records import Count, Input, Positive, Record
 
 FILE_NAME = "plan.json"
-START_SCRIPT = "run-shard"
+START_SCRIPT = "run"
 RESULTS = "results"
 FORMAT: Final = 1
 # Shard I takes the seeds from (I - 1) * BLOCKS_MOST on: no two blocks of a plan have the same.
@@ -139,7 +139,7 @@ def refuse_second(folder: Path) -> None:
 def write_plan(folder: Path, content: PlanFile) -> Plan:
     """Write a plan and the script that carries out one shard of it, after finding or unpacking heaplab."""
     path, start, content = folder / FILE_NAME, folder / START_SCRIPT, hashed(content)
-    script = resources.files("heaplab.cluster").joinpath("run-shard.sh").read_text(encoding="utf-8")
+    script = resources.files("heaplab.cluster").joinpath("run.sh").read_text(encoding="utf-8")
     script = script.replace("@BUNDLE@", content.bundle).replace("@PYTHON@", shlex.quote(sys.executable))
     try:
         (folder / RESULTS).mkdir(parents=True, exist_ok=True)

@@ -146,11 +146,11 @@ def test_a_round_takes_as_long_as_its_runs(tmp_path: Path) -> None:
 
 def test_the_command_tells_minutes_and_sources(tmp_path: Path) -> None:
     path = analysis_of(tmp_path, 0.1).results.path
-    printed = success(call("power", path.parent))
+    printed = success(call("report", path.parent, "--form", "power"))
     assert "comparisons decided." in printed
     assert "from run to run" in printed
     assert "--pin" in printed
-    found = json.loads(success(call("power", path.parent, "--json")))
+    found = json.loads(success(call("report", path.parent, "--form", "power", "--json")))
     assert {outlook["name"] for outlook in found["outlooks"]} == {
         "acdc-ismm13/fig07",
         "scalloc-oopsla15/fig09",
@@ -179,11 +179,11 @@ def test_bad_input_gets_one_line(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "x.jsonl"
     if content is not None:
         path.write_text(content)
-    printed = refusal(call("power", path))
+    printed = refusal(call("report", path, "--form", "power"))
     assert printed.startswith(f"heaplab: {path}: ")
 
 
 def test_results_without_a_run_get_one_line(tmp_path: Path) -> None:
     records = synthetic.campaign(["glibc"], synthetic.experiments()[:1], blocks=0)
     path = synthetic.write(records, tmp_path / "x.jsonl")
-    assert call("power", path) == (2, f"heaplab: {path}: holds no run yet\n")
+    assert call("report", path, "--form", "power") == (2, f"heaplab: {path}: holds no run yet\n")

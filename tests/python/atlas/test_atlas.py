@@ -46,7 +46,7 @@ def test_a_campaign_becomes_one_ratio_for_each_experiment_measure_and_allocator(
     assert campaign.machine == "Example CPU at 2.4 GHz, 2 CPUs, 8 GiB"
     assert campaign.versions == {"glibc": "2.36", "jemalloc": "5.3.0", "mimalloc": "1.0"}
     assert campaign.experiments["laws"].again == (
-        "heaplab run laws --scale quick --allocators glibc,jemalloc,mimalloc"
+        "heaplab compare --experiment laws --scale quick --allocators glibc,jemalloc,mimalloc"
     )
 
 

@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 import pytest
 from laboratory import call, called, success
 
+from heaplab.advise import ways_tried
 from heaplab.budgets import budget_file, growth_beyond
 from heaplab.budgets.budget_file import Tolerance
+from heaplab.budgets.run_budget import Recorder
 from heaplab.budgets.spending import Spender, Spending, Spent, site_of, spending_of
 from heaplab.budgets.what_growth_costs import shares_of
-from heaplab.cli.tracing.budget import Recorder
-from heaplab.holders import ways_tried
 
 SERVES, COMPRESSES = "serve_requests", "compress"
 # What is planted by number: the thread and the function that are named, and in what they grow.

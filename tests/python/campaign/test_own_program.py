@@ -15,7 +15,7 @@ from subprocesses import printed_by
 from heaplab.campaign import pilot, plan, standard_input
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.user_program import UserProgram, executions_of, in_a_row
-from heaplab.cli.benchmarks import program_experiment
+from heaplab.comparison import program_experiment
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Steps, alone
 from heaplab.machine.watch import FEWEST_SAMPLES, FIRST_INTERVAL_S, Limits

@@ -14,7 +14,7 @@ from test_plan import campaign
 from heaplab.campaign import plan
 from heaplab.campaign.plan import Block, Candidate
 from heaplab.campaign.runner import OVER, Progress, Runner
-from heaplab.cli.screen.progress_bar import ProgressBar
+from heaplab.comparison.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
 from heaplab.results import store
 from heaplab.results.records import Run, Status

@@ -29,7 +29,7 @@ def test_a_faulty_file_of_the_catalog_is_named_with_its_key(
     tmp_path: Path, content: str, message: str
 ) -> None:
     written(tmp_path, {"allocators/x.toml": content})
-    printed = refusal(call("--catalog", tmp_path, "list", "allocators"))
+    printed = refusal(call("--catalog", tmp_path, "show", "allocators"))
     assert printed.startswith(f"heaplab: {tmp_path}/allocators/x.toml: {message}")
 
 
@@ -76,7 +76,7 @@ def of_length(text: str) -> tuple[str, str]:
         ),
     ],
 )
-@pytest.mark.parametrize("words", [["list", "experiments"], ["run", "x"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["show", "experiments"], ["compare", "--experiment", "x"]], ids=" ".join)
 def test_an_experiment_that_cannot_be_run_is_not_offered(
     own: Laboratory, words: list[str], there: str, instead: str, message: str
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_workload_with_an_impossible_number_is_refused(
 ) -> None:
     path = own.catalog / "workloads" / "fake.toml"
     path.write_text(WORKLOAD_CARD.replace(there, instead))
-    assert own.heaplab("list", "workloads") == (2, f"heaplab: {path}: {message}\n")
+    assert own.heaplab("show", "workloads") == (2, f"heaplab: {path}: {message}\n")
 
 
 OF_ODD_ASPECT = EXPERIMENT.replace('workload = "fake"', 'workload = "fake"\naspect = "odd"', 1)
@@ -119,7 +119,7 @@ ASPECT = '[odd]\ntitle = "x"\nquestion = "x"\nwhere = "x"\n'
 )
 def test_a_faulty_aspect_is_named_with_its_key(own: Laboratory, content: str, message: str) -> None:
     written(own.catalog, {"aspects.toml": content, "experiments/x.toml": OF_ODD_ASPECT})
-    done = own.heaplab("run", "x", "--show-command")
+    done = own.heaplab("compare", "--experiment", "x", "--show-command")
     if message:
         assert refusal(done).startswith(f"heaplab: {own.catalog}/aspects.toml: {message}")
     else:
@@ -128,5 +128,5 @@ def test_a_faulty_aspect_is_named_with_its_key(own: Laboratory, content: str, me
 
 def test_an_aspect_there_is_not_is_named(own: Laboratory) -> None:
     written(own.catalog, {"experiments/x.toml": OF_ODD_ASPECT})
-    printed = refusal(own.heaplab("run", "x"))
+    printed = refusal(own.heaplab("compare", "--experiment", "x"))
     assert printed.startswith("heaplab: experiment x: no aspect 'odd'; known: local, remote, ")

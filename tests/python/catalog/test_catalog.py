@@ -12,9 +12,9 @@ from subprocesses import ran
 
 from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
+from heaplab.arms import chosen_arms
 from heaplab.campaign.command_line import options_of
 from heaplab.catalog import contents as catalogs, locate, native
-from heaplab.cli.benchmarks import selection
 from heaplab.errors import UsageError
 from heaplab.results import spec
 from heaplab.results.own_program import OwnProgram
@@ -112,12 +112,12 @@ def test_a_derived_parameter_follows_the_swept_one() -> None:
 def test_a_comparison_takes_neither_variants_nor_references_unless_they_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection, "arm_of", lambda _catalog, name: name)
-    ready, every = selection.libraries(CATALOG, None, ()), selection.libraries(CATALOG, "all", ())
+    monkeypatch.setattr(chosen_arms, "arm_of", lambda _catalog, name: name)
+    ready, every = chosen_arms.libraries(CATALOG, None, ()), chosen_arms.libraries(CATALOG, "all", ())
     assert ready[0] == every[0] == "glibc"
     assert set(ready) < set(every) == CATALOG.allocators.keys() - {"bump", "steady"}
     named = ["bump", "llheap-debug", "scalloc-paper"]
-    assert selection.libraries(CATALOG, ",".join(named), ()) == named
+    assert chosen_arms.libraries(CATALOG, ",".join(named), ()) == named
 
 
 @pytest.mark.parametrize("name", CATALOG.allocator_names())

@@ -168,7 +168,7 @@ def test_a_signal_ends_everything_a_hanging_test_has_started(
     temporary.mkdir()
     program = f"""
 import pathlib, sys
-from heaplab import cli
+from heaplab import commands
 from heaplab.catalog import contents, native
 from heaplab.check import parts
 tests = tuple(str(number) for number in range(20))
@@ -177,7 +177,7 @@ helper = native.helper
 native.helper = lambda name: pathlib.Path({str(hanging)!r}) if name == "check_hanging" else helper(name)
 contents.folders = lambda extra: []
 sys.argv = ["heaplab", "check", {str(half)!r}, "--jobs", "4"]
-cli.main()
+commands.main()
 """
     around = os.environ | {"TMPDIR": str(temporary)}
     for wait in (0, 0.1):  # also while tests are being started

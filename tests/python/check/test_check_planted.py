@@ -11,7 +11,7 @@ import pytest
 from heaplab.catalog import contents as catalogs
 from heaplab.check import deviations, parts, run_tests
 from heaplab.check.check_outcomes import LibraryReport
-from heaplab.cli.checks.check_library import library_of
+from heaplab.check.run_check import library_of
 
 ROOT = Path(__file__).parents[3]
 PLANTED = ROOT / "tests" / "planted"

@@ -28,12 +28,12 @@ def plan(lab: Laboratory) -> Plan:
 def planned(lab: Laboratory, *words: object, blocks: int = 2) -> Plan:
     folder = lab.out.parent / "plan"
     few = ("--blocks", blocks, "--suite", "fake")
-    success(lab.heaplab("plan", "-o", folder, *few, *lab.own, *words))
+    success(lab.heaplab("cluster", "plan", "-o", folder, *few, *lab.own, *words))
     return read_plan(folder)
 
 
 def carried_out(lab: Laboratory, plan: Plan) -> tuple[int, str]:
-    return lab.heaplab("run-shard", plan.folder, "--shard", "1/1", "-q")
+    return lab.heaplab("cluster", "run", plan.folder, "--shard", "1/1", "-q")
 
 
 def rewritten(plan: Plan, **changes: object) -> Plan:
@@ -126,13 +126,13 @@ def test_a_further_build_goes_into_the_bundle(lab: Laboratory, libraries: dict[s
     assert listed == [("slow", "libsame.so")]
 
 
-# ---------------------------------------------------------------- the file run-shard
+# ---------------------------------------------------------------- the file run
 
 
 def test_the_start_script_hands_over_its_shard(lab: Laboratory, plan: Plan) -> None:
-    done = ran(plan.folder / "run-shard", "7/1")
+    done = ran(plan.folder / "run", "7/1")
     assert (done.returncode, done.stderr) == (2, "heaplab: --shard 7/1: the shards are 1 to 1\n")
-    done = ran(plan.folder / "run-shard")
+    done = ran(plan.folder / "run")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "name one shard" in done.stderr
 
@@ -151,14 +151,14 @@ def with_wheel(lab: Laboratory, tmp_path: Path) -> Plan:
 def started(plan: Plan, cache: Path) -> subprocess.CompletedProcess[str]:
     given = {"HEAPLAB_CACHE": str(cache), "PIP_NO_INDEX": "1", "PATH": os.defpath}
     around = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | given
-    return ran(plan.folder / "run-shard", "1/1", env=around)
+    return ran(plan.folder / "run", "1/1", env=around)
 
 
 @pytest.mark.slow
 def test_a_node_without_heaplab_installs_the_wheel_once(with_wheel: Plan, tmp_path: Path) -> None:
     for _ in range(2):
         done = started(with_wheel, tmp_path / "cache")
-        called = f"called ['run-shard', '{with_wheel.folder}', '--shard', '1/1']\n"
+        called = f"called ['cluster', 'run', '{with_wheel.folder}', '--shard', '1/1']\n"
         assert (done.returncode, done.stdout) == (0, called), done.stderr
     assert len(list((tmp_path / "cache/nodes").iterdir())) == 1
 

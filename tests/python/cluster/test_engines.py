@@ -87,7 +87,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
 
 
 def campaign(action: str, plan: Path, on: str, *words: object, status: int = 0) -> str:
-    ended, printed = call("campaign", action, plan, "--on", on, *words)
+    ended, printed = call("cluster", action, plan, "--on", on, *words)
     assert ended == status, printed
     return printed
 
@@ -99,19 +99,19 @@ def assert_nothing_to_submit(plan: Path, on: str, *words: object) -> None:
 
 
 def is_complete(plan: Path, on: str) -> bool:
-    ended, _ = call("campaign", "status", plan, "--on", on)
+    ended, _ = call("cluster", "status", plan, "--on", on)
     return ended == 0
 
 
 def told(plan: Path, on: str) -> str:
     """What `status` prints, whatever its exit status."""
-    return call("campaign", "status", plan, "--on", on)[1]
+    return call("cluster", "status", plan, "--on", on)[1]
 
 
 def carried_out(plan: Path, shard: int, node: str) -> int:
     """The exit status of a shard that is carried out on a node of this name."""
     environment = os.environ | {"SLURMD_NODENAME": node}
-    return ran(plan / "run-shard", f"{shard}/{planned.SHARDS}", env=environment).returncode
+    return ran(plan / "run", f"{shard}/{planned.SHARDS}", env=environment).returncode
 
 
 def results_file(plan: Path, shard: int) -> Path:
@@ -123,7 +123,7 @@ def results_file(plan: Path, shard: int) -> Path:
 def assert_nothing_lost_and_nothing_twice(plan: Path) -> None:
     """The report is of every run that was planned, and of each once. A block that others disturb is measured
     once more, as a further one."""
-    success(call("merge", plan, "-o", plan.parent / "report"))
+    success(call("cluster", "merge", plan, "-o", plan.parent / "report"))
     found = counted(plan)
     assert set(found) >= expected()
     assert len(found) == len(set(found))
@@ -275,7 +275,7 @@ def fill_the_disk(plan: Path, shard: int) -> None:
     kept.mkdir()
     script = f"""
         mount -t tmpfs -o size={planned.SMALL_DISK} none {plan}/results
-        {plan}/run-shard {shard}/{planned.SHARDS} 2>{kept}/said
+        {plan}/run {shard}/{planned.SHARDS} 2>{kept}/said
         echo $? >{kept}/status
         cp {plan}/results/*.jsonl {kept}"""
     subprocess.run(["unshare", "-rm", "sh", "-c", script], check=True)
@@ -312,7 +312,7 @@ site_configuration = {
 @pytest.mark.long  # installs ReFrame, which takes a network and 200 MB
 def test_reframe(cluster: SlurmCluster, plan: Path, reframe: Path, tmp_path: Path) -> None:
     """The written test takes the shards on every node of a Slurm."""
-    campaign("write", plan, "reframe", "-o", tmp_path / "shards.py")
+    campaign("submit", plan, "reframe", "-o", tmp_path / "shards.py")
     (tmp_path / "settings.py").write_text(REFRAME_SETTINGS)
     words = ["-C", "settings.py", "-c", "shards.py", "--distribute=all", "--run", "--prefix=done"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
@@ -325,7 +325,7 @@ def test_reframe(cluster: SlurmCluster, plan: Path, reframe: Path, tmp_path: Pat
 
 def test_matrix_of_hosted_runners(plan: Path, tmp_path: Path) -> None:
     """Every step of the written workflow, each job in a checkout of its own, one of them on two runners."""
-    workflow = yaml.safe_load(campaign("write", plan, "github"))
+    workflow = yaml.safe_load(campaign("submit", plan, "github"))
     matrix = workflow["jobs"]["shard"]["strategy"]["matrix"]["include"]
     assert [job["shard"] for job in matrix] == list(range(1, planned.SHARDS + 1))
     assert workflow["env"] == {"PLAN": "plan"}
@@ -362,7 +362,7 @@ def filled(text: str, values: dict[str, Any]) -> str:
 
 def test_a_matrix_has_a_limit(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(github, "JOBS_MOST", 2)
-    assert_refused(plan, "3 shards are outside 1 to 2, the jobs of a matrix", "write", "github")
+    assert_refused(plan, "3 shards are outside 1 to 2, the jobs of a matrix", "submit", "github")
 
 
 @pytest.mark.parametrize(
@@ -458,17 +458,12 @@ def test_an_engine_that_is_missing(
 @pytest.mark.parametrize(
     ("action", "on", "words", "says"),
     [
-        (
-            "write",
-            "slurm",
-            [],
-            "heaplab campaign write does not go with --on slurm, which takes submit, status",
-        ),
-        ("submit", "reframe", [], "heaplab campaign submit does not go with --on reframe, which takes write"),
+        ("submit", "reframe", ["--", "--time=1"], "--time=1: --on reframe calls no other tool"),
+        ("fetch", "reframe", [], "'reframe' is not one of 'slurm', 'ssh', 'local'"),
         ("submit", "slurm", ["--hosts", "a"], "--hosts and --copy-to go with --on ssh"),
         ("submit", "local", ["--hosts", "a"], "go with --on ssh"),
-        ("status", "ssh", ["--hosts", "a"], "go with heaplab campaign submit"),
-        ("submit", "local", ["-o", "x"], "-o goes with heaplab campaign write"),
+        ("status", "ssh", ["--hosts", "a"], "No such option '--hosts'"),
+        ("submit", "local", ["-o", "x"], "-o goes with --on reframe and github"),
     ],
 )
 def test_words_that_do_not_go_together(plan: Path, action: str, on: str, words: list[str], says: str) -> None:

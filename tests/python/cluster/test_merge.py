@@ -32,7 +32,7 @@ def planned(folder: Path, hosts: int, parts: int = 1, kinds: tuple[str, ...] = (
         hash="",
         heaplab=heaplab.__version__,
         made="2026-01-02T00:00:00Z",
-        command=["heaplab", "plan"],
+        command=["heaplab", "cluster", "plan"],
         scale="quick",
         seed=1,
         experiments=[experiment.model_dump(mode="json") for experiment in EXPERIMENTS],
@@ -100,7 +100,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def merge(plan: Plan, *words: object) -> tuple[int, str]:
-    return call("merge", plan.folder, *words)
+    return call("cluster", "merge", plan.folder, *words)
 
 
 def plain(plan: Plan) -> dict:

@@ -13,8 +13,7 @@ from subprocesses import executable, written
 
 import heaplab
 from heaplab.campaign import plan as order
-from heaplab.cli.clusters import shard_run
-from heaplab.cluster import Completion, Plan, read_plan, shard_states
+from heaplab.cluster import Completion, Plan, read_plan, run_shard, shard_states
 from heaplab.machine import topology
 from heaplab.results import store
 from heaplab.results.records import Status
@@ -32,12 +31,12 @@ def plan(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Plan:
 def planned(lab: Laboratory, *words: object) -> Plan:
     folder = lab.out.parent / "plan"
     divided = ("--blocks-per-shard", BLOCKS)
-    success(lab.heaplab("plan", "-o", folder, "--suite", "fake", *lab.own, *divided, *words))
+    success(lab.heaplab("cluster", "plan", "-o", folder, "--suite", "fake", *lab.own, *divided, *words))
     return read_plan(folder)
 
 
 def carried_out(lab: Laboratory, plan: Plan, shard: int) -> tuple[int, str]:
-    return lab.heaplab("run-shard", plan.folder, "--shard", f"{shard}/{len(plan.shards)}", "-q")
+    return lab.heaplab("cluster", "run", plan.folder, "--shard", f"{shard}/{len(plan.shards)}", "-q")
 
 
 def states(plan: Plan) -> list[Completion]:
@@ -91,7 +90,7 @@ def test_a_complete_shard_is_not_measured_again_here_or_elsewhere(
 ) -> None:
     carried_out(lab, plan, 1)
     before = content_of(plan.results)
-    monkeypatch.setattr(shard_run, "node_name", lambda: "elsewhere")
+    monkeypatch.setattr(run_shard, "node_name", lambda: "elsewhere")
     assert success(carried_out(lab, plan, 1)).startswith("shard 1/4: complet")
     assert content_of(plan.results) == before
 
@@ -102,7 +101,7 @@ def test_a_comparison_never_crosses_machines(
     carried_out(lab, plan, 1)
     (path,) = plan.results.glob("*.jsonl")
     cut_off(path, 9)
-    monkeypatch.setattr(shard_run, "node_name", lambda: "elsewhere")
+    monkeypatch.setattr(run_shard, "node_name", lambda: "elsewhere")
     carried_out(lab, plan, 1)
     (other,) = (found for found in plan.results.glob("*.jsonl") if found != path)
     assert min(run.block for run in store.load(other).runs) == 0
@@ -150,12 +149,12 @@ def test_a_shard_that_the_plan_has_not_is_refused(
 
 def refused(lab: Laboratory, plan: Plan, message: str, shard: str = "1/4") -> None:
     before = content_of(plan.folder)
-    assert message in refusal(lab.heaplab("run-shard", plan.folder, f"--shard={shard}", "-q"))
+    assert message in refusal(lab.heaplab("cluster", "run", plan.folder, f"--shard={shard}", "-q"))
     assert content_of(plan.folder) == before
 
 
 def test_no_plan_and_a_changed_plan_are_refused(lab: Laboratory, plan: Plan) -> None:
-    assert "no plan there" in refusal(lab.heaplab("run-shard", plan.results, "--shard", "1/4"))
+    assert "no plan there" in refusal(lab.heaplab("cluster", "run", plan.results, "--shard", "1/4"))
     path = plan.folder / "plan.json"
     path.write_text(path.read_text().replace('"seed": 1,', '"seed": 2,'))
     refused(lab, plan, "was changed after it was planned")
@@ -163,7 +162,7 @@ def test_no_plan_and_a_changed_plan_are_refused(lab: Laboratory, plan: Plan) -> 
 
 def test_a_second_plan_in_the_folder_is_refused(lab: Laboratory, plan: Plan) -> None:
     before = content_of(plan.folder)
-    printed = refusal(lab.heaplab("plan", "-o", plan.folder, "--suite", "fake", *lab.own))
+    printed = refusal(lab.heaplab("cluster", "plan", "-o", plan.folder, "--suite", "fake", *lab.own))
     assert "there is a plan already" in printed
     assert content_of(plan.folder) == before
 
@@ -183,7 +182,7 @@ def test_a_node_whose_clock_is_behind_is_refused(
         def now(cls, tz: tzinfo | None = None) -> datetime:
             return datetime.now(tz) - timedelta(hours=2)
 
-    monkeypatch.setattr(shard_run, "datetime", HoursAgo)
+    monkeypatch.setattr(run_shard, "datetime", HoursAgo)
     refused(lab, plan, "s by the clock of this node, which is behind")
 
 
@@ -204,9 +203,9 @@ def test_threads_are_those_of_the_node_each_on_the_cpus_of_its_place(
     card = WORKLOAD_CARD.replace("PROGRAM", str(program))
     texts = {"workloads/noted.toml": card, "experiments/noted/one.toml": threaded}
     catalog, folder = written(lab.out.parent / "catalog", texts), lab.out.parent / "plan"
-    words = ("--experiments", "noted/one", *lab.own[:2], "--blocks", 2, "--thread-counts", "all")
-    success(call("--catalog", catalog, "plan", "-o", folder, *words))
-    success(call("--catalog", catalog, "run-shard", folder, "--shard", "1/1", "-q"))
+    words = ("--experiment", "noted/one", *lab.own[:2], "--blocks", 2, "--thread-counts", "all")
+    success(call("--catalog", catalog, "cluster", "plan", "-o", folder, *words))
+    success(call("--catalog", catalog, "cluster", "run", folder, "--shard", "1/1", "-q"))
     expected = [cpu.number for cpu in topology.usable()]
     seen = {line.split()[0]: topology.listed(line.split()[-1]) for line in log.read_text().splitlines()}
     counts = topology.thread_counts(len(expected))
@@ -245,7 +244,7 @@ def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
         (["--blocks", "1"], "1 is not in the range 2<=x<=999"),
         (["--blocks", "5", "--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
         (["--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
-        (["--experiments", "fake/one"], "a suite, experiments and a program exclude each other"),
+        (["--experiment", "fake/one"], "a suite, experiments and a program exclude each other"),
         (["--add-build", "x"], "'x' is not NAME=LIBRARY"),
         (["--add-build", "x=/no/such.so"], "--add-build x=...: no such arm; there are glibc, same, slow"),
         (["--add-build", "same=/no/such.so"], "/no/such.so: No such file"),
@@ -255,7 +254,9 @@ def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
 )
 def test_a_plan_that_makes_no_sense_is_refused(lab: Laboratory, words: list[str], message: str) -> None:
     folder = lab.out.parent / "plan"
-    assert message in refusal(lab.heaplab("plan", "-o", folder, "--suite", "fake", *lab.own, *words))
+    assert message in refusal(
+        lab.heaplab("cluster", "plan", "-o", folder, "--suite", "fake", *lab.own, *words)
+    )
     assert not folder.exists()
 
 
@@ -265,7 +266,7 @@ def test_a_file_says_what_options_say_and_an_option_comes_first(lab: Laboratory,
         f'[arms]\nslow = "{lab.own[3].partition("=")[2]}"\n'
         '[machines.epyc]\nnodes = 3\ncpus = "cores"\npartition = "large"\n'
     )
-    success(lab.heaplab("plan", tmp_path / "wanted.toml", "-o", tmp_path / "plan", "--blocks", 5))
+    success(lab.heaplab("cluster", "plan", tmp_path / "wanted.toml", "-o", tmp_path / "plan", "--blocks", 5))
     plan = read_plan(tmp_path / "plan")
     assert [arm.name for arm in plan.file.arms] == ["glibc", "slow"]
     assert (plan.file.seed, {shard.blocks for shard in plan.shards}) == (7, {5})
@@ -276,5 +277,5 @@ def test_a_file_says_what_options_say_and_an_option_comes_first(lab: Laboratory,
 def test_a_word_that_the_file_does_not_know_is_named(lab: Laboratory, tmp_path: Path) -> None:
     path = tmp_path / "wanted.toml"
     path.write_text("block = 4\n")
-    status, printed = lab.heaplab("plan", path, "-o", tmp_path / "plan")
+    status, printed = lab.heaplab("cluster", "plan", path, "-o", tmp_path / "plan")
     assert (status, printed.strip()) == (2, f"heaplab: {path}: block: Extra inputs are not permitted")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from subprocesses import HEAPLAB, printed_by, ran, written
 
-from heaplab.cli.checks import doctor
+from heaplab.inventory import run_doctor
 from heaplab.machine import container, host
 
 GIB = 1 << 30
@@ -133,7 +133,7 @@ def test_a_limit_of_memory_made_here_is_a_fact_and_bounds_what_is_touched() -> N
 
 def test_a_limit_of_cpu_time_made_here_is_a_fact_and_doctor_warns() -> None:
     limits = {1: {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}, 2: {"cpu.max": "50000 100000"}}
-    code = "from heaplab.cli import main; sys.argv = ['heaplab', 'doctor', '--json']; main()"
+    code = "from heaplab.commands import main; sys.argv = ['heaplab', 'doctor', '--json']; main()"
     with group_with("cpu", limits) as group:
         told = json.loads(within(group, code))
     assert told["host"]["cpu_limit"] == 0.5
@@ -152,7 +152,7 @@ program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(lines), ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
     sys.exit(77)
-from heaplab.cli import main
+from heaplab.commands import main
 sys.argv = ["heaplab", "doctor", "--json"]
 main()
 """
@@ -200,8 +200,8 @@ def test_a_filter_that_refuses_ptrace_is_seen(monkeypatch: pytest.MonkeyPatch) -
 def test_doctor_says_what_each_limit_does() -> None:
     limited = {"cpus": 8, "memory_limit": 512 << 20, "cpu_limit": 1.5, "seccomp": "filtered", "ptrace": False}
     facts = host.facts() | limited
-    advice = " ".join(doctor.host_advice(facts))
+    advice = " ".join(run_doctor.host_advice(facts))
     for words in ("512 MiB", "1.5 CPUs, and 8 are seen", "seccomp", "gdb"):
         assert words in advice
     nothing = facts | {"memory_limit": None, "cpu_limit": None, "seccomp": "off", "ptrace": True}
-    assert "control group" not in " ".join(doctor.host_advice(nothing))
+    assert "control group" not in " ".join(run_doctor.host_advice(nothing))

@@ -131,7 +131,7 @@ def plant(lab: Laboratory, program: str, more: str = "", name: str = "fake", exp
 
 def test_a_program_that_is_not_here_is_left_out_before_measuring(lab: Laboratory) -> None:
     plant(lab, "no-such-program", name="absent", experiment="absent")
-    status, printed = lab.heaplab("run", "fake", *lab.own, *WARM, "-o", lab.out)
+    status, printed = lab.heaplab("compare", "--experiment", "fake", *lab.own, *WARM, "-o", lab.out)
     why = "fake/absent (no no-such-program, see Debian's package some-package)"
     assert f"heaplab: left out, for want of a program: {why}\n" in printed
     assert (status, {run.experiment for run in lab.results().runs}) == (0, {"fake/one"})
@@ -155,7 +155,7 @@ def test_nothing_is_left_of_a_server_when_heaplab_is_told_to_end(
     executable(server, "#!/bin/sh\n" + script.replace("%s", "server"))
     load = json.dumps(script.replace("%s", "load"))
     plant(lab, str(server), f'[server]\nready = "test -e {marks}/server"\nload = {load}\ntake = ["wrk"]')
-    words = ("run", "fake/one", "--allocators", "glibc", *WARM, "-o", str(lab.out))
+    words = ("compare", "--experiment", "fake/one", "--allocators", "glibc", *WARM, "-o", str(lab.out))
     command = [*HEEDING, *HEAPLAB, "--catalog", str(lab.catalog), *words]
     around = {**os.environ, "TMPDIR": str(temporary)}
     child = subprocess.Popen(command, env=around, stderr=subprocess.PIPE, text=True)

@@ -119,7 +119,7 @@ def test_the_rooms_keep_their_order(rooms: Path) -> None:
         ("stats/stopping_rule", "from heaplab.report import print_summary"),
         ("stats/stopping_rule", "import heaplab.campaign.plan"),
         ("analysis/study", "from heaplab.campaign import plan"),
-        ("results/store", "import heaplab.cli"),
+        ("results/store", "import heaplab.commands"),
         ("stats/interval", "from heaplab.stats import verdict"),
         ("unlisted", "import math"),
     ],

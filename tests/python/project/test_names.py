@@ -20,9 +20,14 @@ PRONOUN = re.compile(r"\bit_?\b")
 
 
 def modules() -> Iterator[tuple[str, str]]:
-    """The name of every module and room, with the place of its file."""
+    """The name of every module and room, with the place of its file.
+
+    A file of `commands` bears the name of its command, and so may the room that does the command's work.
+    """
     for path in PACKAGE.rglob("*.py"):
         place = path.relative_to(PACKAGE)
+        if place.parts[0] == "commands":
+            continue
         if place.name != "__init__.py":
             yield path.stem, str(place)
         elif place.parent.name:

@@ -447,7 +447,7 @@ def test_a_failed_field_says_so_and_why_and_the_others_stay(tmp_path: Path) -> N
 
 
 def compared(lab: Laboratory, *words: object) -> tuple[int, str]:
-    return lab.heaplab("run", "compared/one", *WARM, "-o", lab.out, *words)
+    return lab.heaplab("compare", "--experiment", "compared/one", *WARM, "-o", lab.out, *words)
 
 
 def test_without_allocators_it_runs_under_the_baseline_with_a_control_of_the_reference_only(
@@ -475,7 +475,7 @@ def test_an_interrupted_comparison_of_values_is_resumed_where_it_stopped(lab: La
     compared(lab)
     whole = lab.results().runs
     cut_off(lab.out / store.FILE_NAME, -8)
-    success(lab.heaplab("run", "--resume", lab.out, "-q"))
+    success(lab.heaplab("compare", "--resume", lab.out, "-q"))
     places = [
         {(r.cell["size"], r.cell["mode"], r.allocator, r.block) for r in runs if r.status is Status.OK}
         for runs in (whole, lab.results().runs)

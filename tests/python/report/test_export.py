@@ -61,7 +61,7 @@ def test_every_run_is_there_also_without_a_figure(analysis: Analysis) -> None:
 
 
 def test_csv_has_a_header_and_a_line_for_each_row(lab: Laboratory, results: Path) -> None:
-    printed = success(lab.heaplab("export", results))
+    printed = success(lab.heaplab("report", results, "--form", "table"))
     read = list(csv.DictReader(io.StringIO(printed)))
     assert list(read[0]) == list(CELL_COLUMNS)
     assert {row["unit"] for row in read} >= {"s", "B"}
@@ -69,11 +69,11 @@ def test_csv_has_a_header_and_a_line_for_each_row(lab: Laboratory, results: Path
 
 def test_the_suffix_says_what_is_written(lab: Laboratory, results: Path, tmp_path: Path) -> None:
     for name in ("a.csv", "a.md", "a.parquet"):
-        words = ("export", results, "-o", tmp_path / name, "--what", "runs")
+        words = ("report", results, "-o", tmp_path / name, "--what", "runs")
         assert lab.heaplab(*words) == (0, f"{tmp_path / name}\n")
     assert (tmp_path / "a.md").read_text().startswith("| campaign | experiment |")
     assert (tmp_path / "a.parquet").read_bytes()[:4] == b"PAR1"
-    printed = refusal(lab.heaplab("export", results, "-o", tmp_path / "a.xls"))
+    printed = refusal(lab.heaplab("report", results, "--form", "table", "-o", tmp_path / "a.xls"))
     assert "its suffix is none of .csv, .md, .parquet" in printed
 
 

@@ -7,10 +7,9 @@ from click.testing import CliRunner
 
 from heaplab.campaign import memory_needs
 from heaplab.catalog import contents
-from heaplab.cli import commands
-from heaplab.cli.checks import doctor
-from heaplab.cli.inventory import listing
+from heaplab.commands import commands
 from heaplab.console import console, put
+from heaplab.inventory import kinds, run_doctor
 from heaplab.machine import host
 from heaplab.report.words.facts import in_words, text_of
 
@@ -73,7 +72,7 @@ def test_what_a_run_may_use_is_known_without_proc(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_machine_that_tells_nothing_of_its_memory_is_no_reason_to_fail() -> None:
-    assert doctor.host_advice(host.facts() | {"memory_available": None}) is not None
+    assert run_doctor.host_advice(host.facts() | {"memory_available": None}) is not None
 
 
 def test_an_emoji_is_not_made_of_words_between_colons(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,14 +89,14 @@ def test_doctor_prints_words_and_no_python(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_variants_are_not_called_quick() -> None:
-    quick = {row["id"]: row["quick"] for row in listing.allocator_rows(contents.load())}
+    quick = {row["id"]: row["quick"] for row in kinds.allocator_rows(contents.load())}
     assert (quick["llheap"], quick["llheap-debug"], quick["scalloc-paper"]) == ("yes", "", "")
 
 
-@pytest.mark.parametrize("kind", listing.KINDS)
+@pytest.mark.parametrize("kind", kinds.KINDS)
 def test_a_list_fits_eighty_columns_and_keeps_every_id(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    lines = CliRunner().invoke(commands, ["list", kind]).output.splitlines()
+    lines = CliRunner().invoke(commands, ["show", kind]).output.splitlines()
     assert max(map(len, lines)) <= 80
     catalog = contents.load()
     ids = {"allocators": catalog.allocator_names(), "suites": catalog.suites}.get(kind, [])

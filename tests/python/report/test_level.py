@@ -19,6 +19,7 @@ from pathlib import Path
 import synthetic
 from rich.console import Console
 from heaplab.atlas import atlas_pages
+from heaplab.campaign import pilot
 from heaplab.cluster import merged_tables
 from heaplab import stats
 from heaplab.report.page import report_page
@@ -34,7 +35,8 @@ said = {
     "atlas": atlas_pages.READING,
     "cluster": merged_tables.PREDICTION,
 }
-print(json.dumps({"fewest": stats.FEWEST_PAIRS, "said": said}))
+budget = pilot.spent_by_pilots(analysis.campaign.model_copy(update={"budget": 1.0}), 1, 2.0, 1.0)
+print(json.dumps({"fewest": stats.FEWEST_PAIRS, "said": said, "budget": budget}))
 """
 
 
@@ -60,6 +62,7 @@ def test_texts_follow_the_constants(tmp_path: Path) -> None:
     )
     found = json.loads(done.stdout)
     assert found["fewest"] == 4
+    assert "the 4 blocks that a verdict takes" in found["budget"]
     for where, said in found["said"].items():
         assert "90 %" in said, where
         assert "95 %" not in said, where

@@ -289,10 +289,10 @@ def test_what_is_undecided_may_be_measured_longer_if_time_ran_out(tmp_path):
     longer = ("To decide about swift, measure longer:", "heaplab compare --resume DIR --budget 10m")
     assert longer in steps_of(tmp_path, {"swift": (0.9, 1.0)}, own=True, end="budget", blocks=2)
     assert longer not in steps_of(tmp_path, {"swift": (0.9, 1.0)}, own=True, end="blocks", blocks=2)
-    night = ["heaplab", "--catalog", "mine", "standing"]
+    night = ["heaplab", "--catalog", "mine", "atlas", "--nightly"]
     assert longer in steps_of(
         tmp_path, {"swift": (0.9, 1.0)}, own=True, end="budget", command=night, blocks=2
-    ), "standing has no --resume, and compare goes on with its campaigns"
+    ), "atlas has no --resume, and compare goes on with its campaigns"
 
 
 NEVER = "A day more on this machine would not decide about swift, by the forecast of:"
@@ -311,12 +311,12 @@ NEVER = "A day more on this machine would not decide about swift, by the forecas
         (
             1e5,
             "A day more on this machine would not decide about swift, by the forecast of:",
-            "heaplab power DIR",
+            "heaplab report DIR --form power",
         ),
         (
             inf,
             "A day more on this machine would not decide about swift, by the forecast of:",
-            "heaplab power DIR",
+            "heaplab report DIR --form power",
         ),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_run_that_cannot_have_been_measured_is_left_out_and_counted(
         (lambda line: "\n", "not a results file of heaplab"),
     ],
 )
-@pytest.mark.parametrize("command", [["report"], ["claims"], ["compare", "--resume"], ["run", "--resume"]])
+@pytest.mark.parametrize("command", [["report"], ["report", "--form", "claims"], ["compare", "--resume"]])
 def test_a_campaign_that_cannot_be_read_is_refused_with_the_reason(
     lab: Laboratory, results: Path, command: list[str], change: Callable[[str], str], message: str
 ) -> None:
@@ -161,6 +161,6 @@ def test_what_was_measured_is_told_where_the_page_cannot_be_written(
         raise HeaplabError(f"{path}: No space left on device")
 
     monkeypatch.setattr(report_page, "write_html", full)
-    printed = failure(lab.heaplab("run", "--resume", results))
+    printed = failure(lab.heaplab("compare", "--resume", results))
     assert "slow" in printed
     assert printed.endswith(f"heaplab: {lab.out}/report.html: No space left on device\n")

@@ -17,7 +17,7 @@ from subprocesses import compiled, executable, ran, until
 from heaplab.analysis import Analysis
 from heaplab.campaign.command_line import matching, why_absent
 from heaplab.catalog import contents as catalogs
-from heaplab.cli.benchmarks import given_server
+from heaplab.comparison import given_server
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, process_tree
 from heaplab.machine.execute import plain_environment
@@ -299,7 +299,7 @@ def test_two_builds_of_a_server_are_compared(lab: Laboratory, server: Path) -> N
     arms = [word for name in ("old", "new") for word in ("--arm", f"{name}={server} {{port}}")]
     given = ["--ready", "tcp:{port}", "--idle", "0.05s", "--load", load(server), "--take", TAKE[0]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heaplab.cli.benchmarks.program_experiment.BLOCKS", (2, 2))
+        patch.setattr("heaplab.comparison.program_experiment.BLOCKS", (2, 2))
         status, printed = lab.heaplab("compare", *WARM, "-o", lab.out, *given, *arms)
     assert (status, len(lab.good("new"))) == (0, 2), printed
     assert lab.good("new")[0].sample.served_by == {}
@@ -310,7 +310,7 @@ def compare(lab: Laboratory, server: object, *words: str) -> tuple[int, str]:
     takes = [word for take in TAKE for word in ("--take", take)]
     names = ["--allocators", "glibc,same"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heaplab.cli.benchmarks.program_experiment.BLOCKS", (2, 2))
+        patch.setattr("heaplab.comparison.program_experiment.BLOCKS", (2, 2))
         given = [*names, *WARM, "-o", lab.out, *options, *takes, *words]
         return lab.heaplab("compare", *lab.own, *given, "--", server, "{port}")
 

@@ -6,20 +6,32 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
 import pytest
 
-from heaplab import cli
+from heaplab import commands
 from heaplab.machine import host
 from heaplab.results import store
 from heaplab.results.records import Run, Status
 
 Call = Callable[..., tuple[int, str]]  # of heaplab: its words lead to exit status and everything printed
-CONTEXT = click.Context(cli.commands)
-COMMANDS = {name: cli.commands.get_command(CONTEXT, name) for name in cli.commands.list_commands(CONTEXT)}
+
+
+def commands_of(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command with its words, also those within a group: "cluster plan"."""
+    context = click.Context(group)
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        assert command
+        yield f"{name}{word}", command
+        if isinstance(command, click.Group):
+            yield from commands_of(command, f"{word} ")
+
+
+COMMANDS = dict(commands_of(commands.commands))
 
 
 def example_lines(command: click.Command) -> list[str]:
@@ -42,7 +54,7 @@ def status_of(words: Sequence[object], out: io.StringIO, err: io.StringIO) -> in
         patch.setattr(sys, "argv", ["heaplab", *map(str, words)])
         patch.setattr(host, "foreign_limit", lambda _wall: math.inf)
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            commands.main()
     return ended.value.code or 0
 
 
@@ -100,7 +112,7 @@ class Laboratory:
         return call("--catalog", self.catalog, *words)
 
     def run(self, *words: object) -> tuple[int, str]:
-        return self.heaplab("run", "fake/one", *self.own, *WARM, "-o", self.out, *words)
+        return self.heaplab("compare", "--experiment", "fake/one", *self.own, *WARM, "-o", self.out, *words)
 
     def results(self) -> store.Results:
         return store.load(self.out)

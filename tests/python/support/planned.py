@@ -41,8 +41,8 @@ def make(catalog: Path, folder: Path, slow: Path, *machines: str) -> Path:
     kinds = [word for machine in machines for word in ("--machine", machine)]
     arms = ("--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}")
     blocks = ("--seed", SEED, "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS)
-    words = ("-o", folder, "--experiments", EXPERIMENT_ID, *arms, *blocks, *kinds)
-    success(call("--catalog", catalog, "plan", *words))
+    words = ("-o", folder, "--experiment", EXPERIMENT_ID, *arms, *blocks, *kinds)
+    success(call("--catalog", catalog, "cluster", "plan", *words))
     assert len(read_plan(folder).shards) == SHARDS * max(1, len(machines))
     return folder
 

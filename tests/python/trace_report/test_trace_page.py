@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 from traces import Event, two_threads, write_trace
 
-from heaplab.cli.tracing import trace_summary
 from heaplab.trace_report import findings, trace_page, trace_tables as tables, trace_terminal as terminal
 from heaplab.traces import tool
 from heaplab.traces.profile import Life, Passed, Profile, of_process
+from heaplab.tracing import trace_summary
 
 MALLOC, FREE, REALLOC_TO, REALLOC_FROM, BEGIN = 1, 32, 3, 35, 64
 

@@ -8,7 +8,7 @@ import pytest
 from laboratory import called
 from traces import two_threads, write_trace
 
-from heaplab.cli.screen.exit_status import DAMAGED
+from heaplab.screen.exit_status import DAMAGED
 
 pytestmark = pytest.mark.starts_programs
 

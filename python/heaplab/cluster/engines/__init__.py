@@ -1,6 +1,6 @@
 """What carries out the shards of a plan on other machines, one small adapter for each: see `engine.Engine`.
 
-On a node, an engine starts one command, `PLAN/run-shard I/N`, which finds or unpacks heaplab there. Results
+On a node, an engine starts one command, `PLAN/run I/N`, which finds or unpacks heaplab there. Results
 files, never the engine, tell which shards are done. The engine only tells which of the others it holds.
 
 `slurm.py` asks Slurm; `ssh.py` and `local.py` start a worker (`worker.py`) on each host of a list, or on this

@@ -1,4 +1,4 @@
-"""The functions that `heaplab campaign` calls of an engine. `ENGINES` names the modules that have them."""
+"""The functions that `heaplab cluster` calls of an engine. `ENGINES` names the modules that have them."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ Form = Callable[[Plan], str]  # makes the text of a file for another tool, which
 
 @dataclass(frozen=True)
 class Submission:
-    """The options of `heaplab campaign submit`."""
+    """The options of `heaplab cluster submit`."""
 
     hosts: str = ""  # names separated by commas, or a file with names
     copy_to: str = ""  # folder for copies of the plan on hosts that do not share its folder

@@ -29,7 +29,7 @@ jobs:
     steps:
       - uses: actions/checkout@v4
       - run: |
-          "./$PLAN/run-shard" "${{{{ matrix.shard }}}}/{count}"
+          "./$PLAN/run" "${{{{ matrix.shard }}}}/{count}"
       - if: always()
         uses: actions/upload-artifact@v4
         with:
@@ -52,7 +52,7 @@ jobs:
             PATH=$RUNNER_TEMP/heaplab/bin:$PATH
             pip install --quiet --no-index --find-links "$PLAN/bundle/wheels" heaplab
           fi
-          heaplab merge "$PLAN" -o heaplab-report
+          heaplab cluster merge "$PLAN" -o heaplab-report
       - if: always()
         uses: actions/upload-artifact@v4
         with:

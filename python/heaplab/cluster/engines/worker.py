@@ -32,7 +32,7 @@ for shard; do
   echo "$shard" >"$name.new" && mv "$name.new" "$name.shard" # nobody reads half of it
   (
     flock -n 9 || exit 0 # another worker has it
-    exec ../run-shard "$shard/SHARDS"
+    exec ../run "$shard/SHARDS"
   ) 9>>"shard-$shard.lock" || status=$?
 done
 [ $status -ne 0 ] || echo "{DONE}"

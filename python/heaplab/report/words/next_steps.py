@@ -14,7 +14,6 @@ from heaplab.text import units
 MUCH_DISTURBED = 0.2  # of all runs
 MINUTES = 10  # of a budget that is worth another try
 DAY_S = 24 * 3600.0  # a longer forecast is not worth waiting for
-RESUMES = ("compare", "run")  # the commands with --resume; the first goes on with a campaign of any other
 
 
 @dataclass(frozen=True)
@@ -45,20 +44,19 @@ def steps_of_choice(analysis: Analysis, local: bool) -> list[Step]:
 
 
 def _longer(analysis: Analysis, about: str) -> Step:
-    """What decides about the open comparisons, by the forecast of `heaplab power`."""
-    verb = next((word for word in analysis.campaign.command if word in RESUMES), RESUMES[0])
+    """What decides about the open comparisons, by the forecast of `heaplab report --form power`."""
     folder, arms = str(analysis.results.path.parent), arms_given(analysis.campaign.command)
     needed = power_of(analysis).seconds_left
     if needed >= DAY_S:
         return Step(
             f"A day more on this machine would not decide {about}, by the forecast of:",
-            shlex.join(["heaplab", "power", folder]),
+            shlex.join(["heaplab", "report", folder, "--form", "power"]),
         )
     budget, how_long = f"{MINUTES}m", "longer"
     if needed > 60 * MINUTES:
         hours = ceil(needed / 3600)
         budget, how_long = f"{hours}h", f"longer, by the forecast about {units.counted(hours, 'hour')}"
-    command = ["heaplab", verb, "--resume", folder, *arms, "--budget", budget]
+    command = ["heaplab", "compare", "--resume", folder, *arms, "--budget", budget]
     return Step(f"To decide {about}, measure {how_long}:", shlex.join(command))
 
 
@@ -107,12 +105,13 @@ def start_command(analysis: Analysis, pick: str, program: Sequence[str] = ("PROG
 def repeating(analysis: Analysis, study: Study) -> list[str]:
     """The command that repeats an experiment alone; the campaign's own command if that defines arms."""
     command = analysis.campaign.command
-    of_catalog = command[1:2] in (["compare"], ["run"]) and not {*command} & NAMES_ARMS
+    of_catalog = command[1:2] == ["compare"] and not {*command} & NAMES_ARMS
     if study.workload.is_users or not of_catalog:
         return command
     names = ",".join(analysis.allocators)
     scale = analysis.campaign.scale
-    return ["heaplab", "run", study.experiment.id, "--scale", scale, "--allocators", names]
+    named = ["--experiment", study.experiment.id, "--scale", scale, "--allocators", names]
+    return ["heaplab", "compare", *named]
 
 
 def _command(analysis: Analysis, found: Answer) -> list[Step]:

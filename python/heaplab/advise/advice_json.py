@@ -1,0 +1,133 @@
+"""An advice for other programs: at most 8 KiB of JSON, the verdict first; counters for Perfetto's viewer."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from heaplab.advise.answer import Evidence, HolderAnswer
+from heaplab.advise.census import PARTS, SAMPLE, Replays, parts
+from heaplab.advise.sentences import sentence
+from heaplab.output import write_text
+
+MOST_BYTES = 8192
+MOST_ROWS = 12
+LONGEST_NAME = 160  # characters of a call site
+PROGRAM = 1  # number of the process for Perfetto; those of the allocators follow
+
+
+def text_of(evidence: Evidence, answers: Sequence[HolderAnswer]) -> str:
+    """The text, with rows left out from the end until it fits."""
+    for rows in range(MOST_ROWS, -1, -1):
+        text = json.dumps(document(evidence, answers, rows), ensure_ascii=False)
+        if len(text.encode(errors="replace")) < MOST_BYTES:
+            return text
+    return text[: MOST_BYTES - 1]
+
+
+def document(evidence: Evidence, answers: Sequence[HolderAnswer], rows: int) -> dict[str, Any]:
+    verdict, *others = (plain(evidence, answer) for answer in answers)
+    found = {**verdict, "also": others, "program": evidence.profile.program[:LONGEST_NAME]}
+    if grown := [one for answer in answers for one in answer.growths][: rows + 1]:
+        found["growth"] = [{**asdict(one), "name": one.name[:LONGEST_NAME]} for one in grown]
+    return {**found, **measured(evidence, rows)} if evidence.replays else found
+
+
+def plain(evidence: Evidence, answer: HolderAnswer) -> dict[str, Any]:
+    return {
+        "verdict": answer.kind.value,
+        "sure": answer.sure,
+        "sentence": sentence(evidence, answer)[:1000],
+        "bytes": answer.bytes,
+        "less_bytes": list(answer.gain),
+    }
+
+
+def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
+    """What replays have shown."""
+    census, profile, place = evidence.census, evidence.profile, evidence.moment.place
+    found: dict[str, Any] = {
+        "moment": {"why": census.why, "time_s": census.time_us / 1e6, "live_blocks": census.live_blocks},
+        "memory": {"allocator": evidence.base.name, "bytes": census.memory, **dict(parts(census))},
+        "sites": [
+            {
+                "site": profile.chain(one.site)[:LONGEST_NAME],
+                "pinned": one.pinned,
+                "blocks": one.blocks,
+                "live": one.bytes,
+                "pages": one.pages,
+                "mean_age_s": one.ages_us / one.blocks / 1e6,
+                "oldest_s": one.oldest_us / 1e6,
+            }
+            for one in census.holdings[:rows]
+        ],
+        "allocators": [allocator(one, place) for one in evidence.replays[: rows + 1]],
+    }
+    if evidence.coverage:
+        found["coverage"] = evidence.coverage.model_dump()
+    if what_if := evidence.what_if:
+        found["apart"] = {
+            "sites": [profile.chain(site)[:LONGEST_NAME] for site in what_if.sites],
+            "allocators": [
+                {
+                    "allocator": one.name,
+                    "less_bytes": list(what_if.less(number, one, place)),
+                    "unpinned": what_if.unpinned(number, one, place),
+                    "unpinned_estimated": what_if.estimated[one.name],
+                }
+                for number, one in enumerate(evidence.replays[: rows + 1])
+            ],
+        }
+    if evidence.other_ways:
+        found["other_ways"] = [
+            {
+                "what": one.name,
+                "worth": one.gain,
+                "sites": [profile.chain(site)[:LONGEST_NAME] for site in one.sites[: rows + 1]],
+                "found": one.found,
+                "predicted": {"seconds": one.seconds, "bytes": one.memory},
+                "measured": one.measured and asdict(one.measured),
+            }
+            for one in evidence.other_ways
+        ]
+    return found
+
+
+def allocator(one: Replays, place: int) -> dict[str, Any]:
+    return {"allocator": one.name, "bytes": list(one.memory(place)), **dict(parts(one.typical(place)))}
+
+
+def write_perfetto(evidence: Evidence, answers: Sequence[HolderAnswer], path: Path) -> None:
+    """Counters over time for Perfetto's viewer, in the JSON of Chrome's trace events. Raises HeaplabError."""
+    document = {
+        "displayTimeUnit": "ms",
+        "otherData": {"verdict": sentence(evidence, answers[0])},
+        "traceEvents": list(events(evidence)),
+    }
+    write_text(path, json.dumps(document))
+
+
+def events(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    """Live memory of the program, then for each allocator the parts of its memory at each census."""
+    profile = evidence.profile
+    yield named(PROGRAM, profile.program)
+    for place, stretch in enumerate(profile.stretches):
+        time = 1e6 * profile.time(profile.origin + place * profile.width)
+        yield counter(PROGRAM, "live", time, {"bytes": stretch.live_bytes})
+        yield counter(PROGRAM, "live blocks", time, {"blocks": stretch.live_blocks})
+    for number, replays in enumerate(evidence.replays, PROGRAM + 1):
+        yield named(number, f"{profile.program} under {replays.name}")
+        for census in map(replays.typical, range(len(replays.runs[0]))):
+            for part in (*PARTS, "memory"):
+                yield counter(number, part, census.time_us, {"bytes": getattr(census, part)})
+            if census.why != SAMPLE:
+                yield {"ph": "i", "s": "p", "pid": number, "tid": 0, "ts": census.time_us, "name": census.why}
+
+
+def named(number: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "pid": number, "tid": 0, "name": "process_name", "args": {"name": name}}
+
+
+def counter(number: int, name: str, microseconds: float, values: dict[str, int]) -> dict[str, Any]:
+    return {"ph": "C", "pid": number, "tid": 0, "ts": microseconds, "name": name, "args": values}

@@ -1,0 +1,157 @@
+"""Tables of an advice: who pins pages, what allocators hold, what sites apart would give back."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+
+from heaplab.advise.answer import Evidence, HolderAnswer
+from heaplab.advise.census import PARTS
+from heaplab.advise.growth import SiteGrowth
+from heaplab.advise.other_ways import Amounts, OtherWay
+from heaplab.advise.sentences import interval, sentence, signed, size, when
+from heaplab.console import put
+from heaplab.report.tables.table_parts import Entry, Table, print_table
+from heaplab.text import units
+
+MOST_ANSWERS = 4
+MOST_SITES = 10
+SMALLEST_SHARE = 0.005  # of the pinned bytes: a smaller share has no row
+
+
+def print_advice(evidence: Evidence, answers: Sequence[HolderAnswer], console: Console) -> None:
+    """Print the answers, the verdict first, then the tables that there is something for."""
+    for answer in answers[:MOST_ANSWERS]:
+        put(console, f"[bold]{escape(sentence(evidence, answer))}[/]")
+    grown = [growth for answer in answers for growth in answer.growths]
+    tables = [growths(grown)] if grown else []
+    tables += [sites(evidence)] if evidence.replays and evidence.census.holdings else []
+    tables += [allocators(evidence)] if evidence.replays else []
+    tables += [what_if(evidence)] if evidence.what_if else []
+    tables += [other_ways(evidence)] if evidence.other_ways else []
+    for table in tables:
+        put(console, "")
+        print_table(table, console)
+
+
+def growths(found: Sequence[SiteGrowth]) -> Table:
+    """Call sites whose blocks become more and more."""
+    rows = []
+    for one in found[:MOST_SITES]:
+        entries = [
+            Entry("leak" if one.leaks else "growing"),
+            Entry(size(one.bytes)),
+            Entry(units.show(one.blocks, "1")),
+            Entry(units.percent(one.share)),
+            Entry(size(60 * one.of_second) if one.of_second else units.NOTHING),
+            Entry(size(one.of_thousand[1]), small=span(one.of_thousand)),
+            Entry("sure" if one.sure else "likely"),
+        ]
+        rows.append((one.name, entries))
+    columns = ["what", "bytes", "blocks", "of its blocks", "a minute", "per 1,000", "certainty"]
+    note = "per 1,000: bytes for each 1,000 allocations of the process, with the interval of their median."
+    return Table("What grows", columns, rows, "call site", notes=[note])
+
+
+def span(amounts: tuple[float, float, float]) -> str:
+    return f"{size(amounts[0])} to {size(amounts[2])}"
+
+
+def sites(evidence: Evidence) -> Table:
+    """Call sites by the bytes of pages that their surviving blocks keep from the system."""
+    census, profile = evidence.census, evidence.profile
+    shown = [one for one in census.holdings[:MOST_SITES] if one.pinned >= SMALLEST_SHARE * census.pinned]
+    rows = []
+    for one in shown:
+        chain = profile.chain(one.site)
+        title = "\n".join(str(profile.place(address)) for address in profile.stack(one.site))
+        entries = [
+            Entry(size(one.pinned), title=title),
+            Entry(units.percent(one.pinned / max(census.pinned, 1))),
+            Entry(units.show(one.blocks, "1")),
+            Entry(size(one.bytes)),
+            Entry(size(one.pages)),
+            Entry(_age(evidence, one.ages_us / one.blocks)),
+            Entry(_age(evidence, one.oldest_us)),
+        ]
+        rows.append((chain, entries))
+    caption = f"Who pins pages under {evidence.base.name} {when(evidence)}"
+    columns = ["pinned", "share", "blocks", "live", "pages", "mean age", "oldest"]
+    note = "pinned: what is free in pages that hold a block; a page's is shared equally by its call sites."
+    return Table(caption, columns, rows, "call site", notes=[note])
+
+
+def _age(evidence: Evidence, microseconds: float) -> str:
+    return units.show(microseconds / 1e6, "s") if evidence.profile.timed else units.NOTHING
+
+
+def allocators(evidence: Evidence) -> Table:
+    """The memory that each treatment holds at the moment, and its parts."""
+    place = evidence.moment.place
+    rows = []
+    for one in evidence.replays:
+        census = one.typical(place)
+        gain = Entry("") if one is evidence.base else Entry(interval(evidence.gain(one)))
+        parts = [Entry(size(getattr(census, part))) for part in PARTS]
+        rows.append((one.name, [Entry(interval(one.memory(place))), gain, *parts]))
+    caption = f"Memory under each allocator {when(evidence)}"
+    columns = ["memory", "less", "live", "rounding", "pinned", "retained", "own"]
+    note = "Medians of replays, with their least and most in brackets where these differ."
+    return Table(caption, columns, rows, "allocator", notes=[note])
+
+
+def what_if(evidence: Evidence) -> Table:
+    """The proposed sites apart: estimated from pages, and measured."""
+    found = evidence.what_if
+    assert found
+    place = evidence.moment.place
+    rows = []
+    for number, (one, apart) in enumerate(zip(evidence.replays, found.replays, strict=True)):
+        entries = [
+            Entry(interval(one.memory(place))),
+            Entry(interval(apart.memory(place))),
+            Entry(interval(found.less(number, one, place))),
+            Entry(size(found.unpinned(number, one, place))),
+            Entry(size(found.estimated[one.name])),
+        ]
+        rows.append((one.name, entries))
+    names = "; ".join(evidence.profile.chain(site) for site in found.sites)
+    caption = f"What if blocks of {names} had a heap of their own?"
+    columns = ["together", "apart", "less", "unpinned", "estimated"]
+    notes = [
+        "unpinned: bytes of pages that no block keeps any more, which the allocator may still retain;",
+        "estimated: the same, as the pages of the replays without let expect.",
+    ]
+    return Table(caption, columns, rows, "allocator", notes=notes)
+
+
+def other_ways(evidence: Evidence) -> Table:
+    """Buffers reserved, temporaries on the stack, memory trimmed: predicted, and measured by replays."""
+    rows = []
+    for one in evidence.other_ways:
+        names = "; ".join(evidence.profile.chain(site) for site in one.sites)
+        rows.append((one.name, [Entry(one.gain), *differences(one), Entry(one.found, small=names)]))
+    caption = f"What if blocks were used otherwise, under {evidence.base.name}"
+    columns = ["worth it", "time less", "memory less", "faults less", "found"]
+    notes = [
+        "Medians of replays, with predictions and with the least and most in small print.",
+        "Time is that of all calls; copies that the program makes itself come on top.",
+        "Memory is the peak; with malloc_trim the mean over time.",
+    ]
+    return Table(caption, columns, rows, "what", notes=notes)
+
+
+def differences(one: OtherWay) -> list[Entry]:
+    if one.measured is None:
+        return [Entry(units.NOTHING)] * 3
+    return [
+        difference(one.measured.seconds, "s", one.seconds),
+        difference(one.measured.memory, "B", one.memory),
+        difference(one.measured.faults, "1"),
+    ]
+
+
+def difference(amounts: Amounts, unit: str, predicted: float | None = None) -> Entry:
+    least, middle, most = (signed(amount, unit) for amount in amounts)
+    beside = [] if predicted is None else [f"predicted {signed(predicted, unit)}"]
+    return Entry(middle, small="; ".join([*beside, *([f"{least} to {most}"] if least != most else [])]))

@@ -1,0 +1,1 @@
+"""What `heaplab bisect` does: the first commit that a gate calls worse."""

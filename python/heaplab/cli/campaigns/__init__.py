@@ -1,1 +1,0 @@
-"""`heaplab compare` and `heaplab run`."""

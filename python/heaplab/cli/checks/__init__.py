@@ -1,1 +1,0 @@
-"""`heaplab doctor` and `heaplab check`: commands that look at a machine or a library."""

@@ -1,1 +1,0 @@
-"""`heaplab plan`, `run-shard` and `merge`: one experiment on many machines."""

@@ -1,1 +1,0 @@
-"""`heaplab report`, `claims`, `power`, `export` and `atlas`: commands that read results files."""

@@ -1,1 +1,0 @@
-"""`heaplab record` and `heaplab trace`."""

@@ -1,0 +1,87 @@
+"""`heaplab advise`: what holds a program's memory, and what would give it back."""
+
+from pathlib import Path
+
+import click
+
+from heaplab.options.arm_options import GivenAllocator
+from heaplab.options.measuring_options import OWN_ALLOCATOR
+from heaplab.options.option_types import DURATION, OUTPUT_FILE
+from heaplab.options.program_command import ProgramOrTraceCommand
+from heaplab.options.trace_options import PROCESS
+
+
+@click.command(cls=ProgramOrTraceCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="TRACE | -- PROGRAM [ARGS]...")
+@click.option(
+    "--allocators",
+    metavar="A,B,...",
+    help="Names, or 'all' found here. The first is the baseline.  [default: those found here, glibc first]",
+)
+@OWN_ALLOCATOR
+@click.option(
+    "--apart",
+    multiple=True,
+    metavar="TEXT",
+    help="What if: give blocks of the call sites whose names hold TEXT a heap of their own.  [default: those "
+    "that pin most]",
+)
+@click.option(
+    "--pace",
+    type=click.Choice(["asap", "recorded"]),
+    help="Replay as fast as possible, or no call earlier than in the recording.  [default: recorded under "
+    "allocators that may purge by time, if that takes at most a minute; all else as fast as possible]",
+)
+@click.option(
+    "--budget",
+    type=DURATION,
+    help="Begin no replay after so much time; the answer is then of those before.  [default: none]",
+)
+@click.option(
+    "--trim-every",
+    type=DURATION,
+    help="Call malloc_trim each time that so much of the recording has passed.  [default: a tenth]",
+)
+@PROCESS
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write FILE; its suffix says what: .html a page, .perfetto.json counters for Perfetto's viewer.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
+@click.pass_obj
+def advise(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    allocators: str | None,
+    own: tuple[GivenAllocator, ...],
+    apart: tuple[str, ...],
+    pace: str | None,
+    budget: float | None,
+    trim_every: float | None,
+    process: int | None,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Tell what holds the memory of PROGRAM, and what would give it back.
+
+    The first lines are what holds most: live data; a leak; data that grows; what the allocator retains; what
+    few blocks pin; what the next burst takes again; or nothing to gain. PROGRAM is recorded in PROGRAM.trace.
+    Leaks and growth are told first. Then the recording is replayed under each allocator, also with the call
+    sites that pin most pages apart. Ctrl-C ends the replays: what is known then is told, with exit status 1.
+
+    \b
+    Examples:
+      heaplab advise -- ls -l
+      heaplab advise ls.trace
+      heaplab advise ls.trace --allocators jemalloc,scalloc -o advice.html
+    """
+    from heaplab.advise import run_advise
+
+    options = run_advise.AdviceOptions(
+        allocators, own, apart, pace, budget, trim_every, process, output, as_json
+    )
+    return run_advise.advise(extra, program, options)

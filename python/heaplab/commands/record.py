@@ -1,0 +1,82 @@
+"""`heaplab record`: a program's allocation calls in a file."""
+
+from pathlib import Path
+
+import click
+
+from heaplab.arms.chosen_arms import BASELINE
+from heaplab.options.option_types import DURATION, OUTPUT_FILE, TRACE_LIMIT
+from heaplab.options.program_command import ProgramCommand
+
+
+@click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="The trace; a file there is replaced. By default PROGRAM.trace in the current folder.",
+)
+@click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc.")
+@click.option(
+    "--trace-limit",
+    type=TRACE_LIMIT,
+    help="Stop recording at this size, such as 4GiB: a call takes 32 B until the program ends.",
+)
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    help="Record for this time, such as 90s; the program then goes on alone.",
+)
+@click.option(
+    "--paused",
+    is_flag=True,
+    help="Begin to record when this command gets SIGUSR1; what lives then is in the trace too. SIGUSR2 "
+    "always ends the recording, and PROGRAM goes on alone.",
+)
+@click.option(
+    "--stacks",
+    is_flag=True,
+    help="Record the call stack of each acquisition, up to 33 calls deep: by the unwind information that "
+    "code has on x86-64 with glibc 2.35 and later; on AArch64 and with older C libraries by frame pointers "
+    "alone (-fno-omit-frame-pointer).",
+)
+@click.option(
+    "--count-instructions",
+    "instructions",
+    is_flag=True,
+    help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
+    "of its work a program does for each call. On AArch64, kernel.perf_user_access must be 1 (Linux 5.17).",
+)
+@click.pass_obj
+def record(
+    extra: tuple[Path, ...],
+    /,
+    program: tuple[str, ...],
+    output: Path | None,
+    under: str,
+    trace_limit: float | None,
+    seconds: float | None,
+    paused: bool,
+    stacks: bool,
+    instructions: bool,
+) -> int:
+    """Record the allocation calls of PROGRAM in a trace file.
+
+    What PROGRAM starts is recorded too, also what it leaves running: until that ends as well, or SIGINT or
+    SIGUSR2 ends the recording. The exit status is that of PROGRAM. Of a server that runs long, record a
+    window: --paused until SIGUSR1, and SIGUSR2 ends it.
+
+    \b
+    Examples:
+      heaplab record -o ls.trace -- ls -l
+      heaplab record --for 60s --trace-limit 4GiB -- ls -l
+      heaplab record --stacks -o ls.trace -- ls -l
+      heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
+    """
+    from heaplab.tracing import run_record
+
+    wanted = run_record.RecordingOptions(output, under, trace_limit, seconds, paused, stacks, instructions)
+    return run_record.record(extra, program, wanted)

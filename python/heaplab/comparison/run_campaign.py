@@ -1,0 +1,147 @@
+"""Carries out a campaign for a command: opens it, measures with a progress bar, keeps finished runs."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from heaplab import analysis, stats
+from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan
+from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.pilot import PilotRunner
+from heaplab.campaign.runner import Precise, Runner, begin_of_budget, end_of_budget
+from heaplab.comparison.progress_bar import ProgressBar
+from heaplab.errors import HeaplabError
+from heaplab.options.given_options import HowOptions
+from heaplab.report.words import beyond_malloc
+from heaplab.results import store
+from heaplab.results.records import Campaign, Run, Timing
+from heaplab.screen import exit_status
+from heaplab.screen.notes import note
+
+TO_GO_ON = "the same command goes on"  # what a user may do after an interruption
+
+
+def opened_for(
+    request: Request, folder: Path, options: HowOptions, share: float = 1.0
+) -> tuple[OpenedCampaign, dict[str, int]]:
+    """The campaign of a request in the folder of the options, or else in `folder`; see `opened_at`."""
+    return opened_at((options.output or folder) / store.FILE_NAME, request, options, share)
+
+
+def opened_at(
+    path: Path,
+    request: Request,
+    options: HowOptions,
+    share: float = 1.0,
+    facts: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[OpenedCampaign, dict[str, int]]:
+    """Begin or continue the campaign of a request; return it with the memory needs of its cells, by key.
+
+    A need is the workload's estimate, or the peak of the pilot runs if that is larger. `share` is this
+    campaign's part of the user's budget; `facts` are recorded beside the facts of the machine.
+    """
+    needed = needed_by(campaigns.campaign_of(request))
+    found: list[str] = []
+    with bar_of(options, request.budget) as bar:
+        libraries = {library.allocator: library for library in request.libraries}
+        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
+        opened = campaigns.begin(path, request, pilot, facts)
+    if opened.campaign.pilot:
+        found += beyond_malloc.sentences(opened.campaign.pilot.coverage)
+    for line in [] if options.quiet else found:
+        note(line)
+    if opened.moved:
+        note(f"earlier results are kept as {opened.moved}")
+    return opened, needed
+
+
+def is_measured(folder: Path, request: Request) -> bool:
+    """Whether the folder holds the complete campaign of this request."""
+    found = campaigns.earlier(folder / store.FILE_NAME, request)
+    return found is not None and found.end is not None
+
+
+def bar_of(options: HowOptions, budget: float | None) -> ProgressBar:
+    return ProgressBar(options.quiet or options.as_json, budget)
+
+
+def needed_by(campaign: Campaign) -> dict[str, int]:
+    """Estimated memory of each cell, by key. Raises UsageError if one is too large and no limit is set."""
+    exit_status.refuse_small_address_space()
+    exit_status.refuse_missing_temporary_folder()
+    comparisons = plan.comparisons(campaign)
+    needed = memory_needs.estimates(comparisons)
+    if not campaign.memory_limit:
+        memory_needs.refuse_too_large(comparisons, needed)
+    return needed
+
+
+def interrupted(how: str) -> str:
+    """Why run_campaign stopped, if the user interrupted it."""
+    return f"interrupted; {how}"
+
+
+def run_campaign(
+    opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = ""
+) -> str:
+    """Measure the missing runs; return why measuring was stopped, "" if it was not.
+
+    Finished runs survive an interruption and a full disk; `to_go_on` says how the user can continue.
+    """
+    if opened.unreadable:
+        note(store.left_out(opened.store.path, opened.unreadable))
+    if opened.runs:
+        note(f"{opened.store.path}: going on after {len(opened.runs)} runs")
+    campaign, stopped = opened.campaign, ""
+    bar = bar_of(options, campaign.budget)
+    paid = opened.runs[opened.runs_of_earlier_budgets :]
+    until = end_of_budget(campaign.budget, begin_of_budget(time.monotonic(), opened.spent, paid))
+    measuring = RunMeasurer(campaign, opened.libraries, needed, tick=bar.tick, until=until)
+    with opened.store, measuring as measurer:
+        runner = Runner(
+            campaign,
+            measurer,
+            opened.store,
+            together=measurer.together,
+            timings=opened.timings,
+            runs=opened.runs,
+            runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
+            spent=opened.spent,
+            precise=precise_enough(campaign, opened.timings),
+            listen=bar.listen,
+        )
+        try:
+            with bar:
+                runner.run()
+        except KeyboardInterrupt:
+            how = to_go_on or f"resume with: heaplab compare --resume {opened.store.path.parent}"
+            stopped = interrupted(how)
+        except HeaplabError as error:
+            stopped = str(error)
+    if stopped:
+        note(stopped)
+    return stopped
+
+
+def precise_enough(campaign: Campaign, timings: Mapping[str, Timing]) -> Precise:
+    """The stopping rule: every ratio of the main metric to the reference is precise enough.
+
+    `timings` is filled while the campaign runs.
+    """
+
+    def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
+        timing = timings.get(comparison.experiment.id)
+        studies = analysis.studies_of(comparison.experiment, campaign, list(runs), timing)
+        pairs = [
+            study.pair(cell, study.baseline, name, study.main_metric)
+            for study in studies
+            for cell in study.cells_run
+            for name in (*study.candidates, study.control)
+            if name != study.baseline
+        ]
+        return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
+
+    return rule

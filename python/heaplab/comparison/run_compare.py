@@ -1,0 +1,167 @@
+"""What `heaplab compare` does: it measures, then prints and writes the report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from heaplab.arms import chosen_arms, command_arms
+from heaplab.campaign import begin_or_resume as campaigns
+from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog.contents import Catalog
+from heaplab.comparison.benchmark import (
+    Benchmark,
+    benchmark_of,
+    benchmark_of_commands,
+    benchmark_of_experiments,
+    request_of,
+)
+from heaplab.comparison.run_campaign import needed_by, opened_for, run_campaign
+from heaplab.comparison.shown_commands import shown_commands
+from heaplab.comparison.shown_results import tell
+from heaplab.errors import UsageError
+from heaplab.options import replay_options
+from heaplab.options.given_options import ComparisonOptions, Subject
+from heaplab.options.measuring_options import refuse_program_beside_suite
+from heaplab.results import spec, store
+from heaplab.results.records import Arm, Campaign
+from heaplab.screen.notes import note
+
+
+def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOptions) -> int:
+    """Compare allocators or commands, or finish an earlier comparison."""
+    if options.resume:
+        if subject.is_given:
+            raise UsageError(
+                "--resume goes on with what it finds; give no program, input, suite or experiment"
+            )
+        return finish(extra, options.resume, options)
+    refuse_contradictions(subject, options)
+    catalog = catalogs.load(extra)
+    if subject.commands:
+        arms = [command_arms.arm_of_command(given) for given in subject.commands]
+        benchmark = benchmark_of_commands(arms, subject, options.quiet)
+    elif subject.experiments:
+        benchmark = benchmark_of_experiments(catalog, subject)
+        named = options.allocators or (None if options.factorial else named_by_all(benchmark.experiments))
+        _, arms = chosen_arms.arms(catalog, named, options.own, options.factorial)
+    else:
+        catalog, arms = chosen_arms.arms(catalog, options.allocators, options.own, options.factorial)
+        benchmark = benchmark_of(catalog, arms, subject, options.quiet)
+        refuse_one_alone(benchmark, arms)
+    if options.no_deep_binding:
+        arms = [chosen_arms.without_deep_binding(arm) for arm in arms]
+    return measure(request_of(benchmark, arms, options), benchmark.folder, options)
+
+
+def refuse_contradictions(subject: Subject, options: ComparisonOptions) -> None:
+    """Raise UsageError for options that exclude each other, or go with what is not given."""
+    program = subject.program or subject.commands
+    refuse_program_beside_suite(subject.program, subject.suite)
+    if subject.experiments and (program or subject.suite is not None or subject.serving):
+        raise UsageError("--experiment excludes --suite, a program, and the options of servers")
+    if subject.scale and not subject.experiments:
+        raise UsageError("--scale goes with --experiment; a suite has a scale of its own")
+    if subject.source and subject.serving:
+        raise UsageError("--input: a server reads no standard input; --load drives it")
+    if subject.source and not program:
+        raise UsageError("--input goes with a program: heaplab compare --input FILE -- PROGRAM")
+    if (options.prepare or options.cleanup) and not program:
+        raise UsageError(
+            "--prepare and --cleanup go with a program: heaplab compare --prepare CMD -- PROGRAM"
+        )
+    if options.no_deep_binding and not program:
+        raise UsageError(
+            "--no-deep-binding goes with a program: heaplab compare --no-deep-binding -- PROGRAM"
+        )
+    if subject.experiments or subject.commands:
+        replay_options.refuse_without_trace(subject.replaying)
+    if subject.commands:
+        named = bool(options.allocators or options.own or options.factorial)
+        command_arms.refuse_others(
+            subject.commands, bool(subject.program) or subject.suite is not None or named
+        )
+
+
+def refuse_one_alone(benchmark: Benchmark, arms: Sequence[Arm]) -> None:
+    """Raise UsageError for a single allocator, unless it is measured by a replay or compares a parameter."""
+    alone = len(arms) == 1 and not any(work.replays for work in benchmark.workloads.values())
+    if alone and not all(item.compare for item in benchmark.experiments):
+        raise UsageError(
+            f"{arms[0].allocator} alone: there is nothing to compare it with; name two, such as "
+            f"--allocators {chosen_arms.BASELINE},jemalloc; `heaplab show allocators` names those here"
+        )
+
+
+def named_by_all(experiments: Sequence[spec.Experiment]) -> str | None:
+    """The allocators of experiments that all name their own, as ablations do; else None.
+
+    An experiment that compares the values of a parameter needs the baseline only.
+    """
+    named = [item.allocators or ([chosen_arms.BASELINE] if item.compare else []) for item in experiments]
+    return ",".join(dict.fromkeys(name for names in named for name in names)) if all(named) else None
+
+
+def measure(request: Request, folder: Path, options: ComparisonOptions) -> int:
+    if options.show_command:
+        click.echo("\n".join(shown_commands(request)))
+        return 0
+    return report_on(*opened_for(request, folder, options), options)
+
+
+def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> int:
+    """Resume a campaign that was interrupted or spent its budget; a complete campaign is only reported."""
+    results = store.load(place)
+    refuse_changes(results.campaign, options)
+    if results.end and results.end.reason != "budget":
+        note(f"{results.path}: complete, nothing left to measure")
+        return tell(results.path, quiet=options.quiet, as_json=options.as_json)
+    again = arms_again(catalogs.load(extra), results, options)
+    opened = campaigns.resume(results, again, options.budget)
+    return report_on(opened, needed_by(results.campaign), options)
+
+
+def refuse_changes(campaign: Campaign, options: ComparisonOptions) -> None:
+    """Raise UsageError for an option with another value than at the beginning of the campaign."""
+    begun = {
+        "allocators": ",".join(campaign.allocators),
+        "output": None,
+        "precision": campaign.precision,
+        "seed": campaign.seed,
+        "pin": campaign.pinned,
+        "warm": campaign.warm,
+        "memory_limit": campaign.memory_limit,
+        "time_limit": campaign.time_limit,
+    }
+    given = click.get_current_context().get_parameter_source
+    for name, value in begun.items():
+        if given(name) is ParameterSource.COMMANDLINE and getattr(options, name) != value:
+            raise UsageError(
+                f"--resume goes on as it was begun; --{name.replace('_', '-')} cannot change that"
+            )
+
+
+def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:
+    """The arms of a recorded campaign by name, as found on this machine now."""
+    recorded = results.libraries
+    if any(arm.command for arm in recorded.values()):
+        found = [command_arms.again(arm) for arm in recorded.values()]
+    elif options.factorial:
+        _, found = chosen_arms.arms(catalog, None, options.own, options.factorial)
+    else:
+        catalog = chosen_arms.with_own(catalog, options.own)
+        found = [chosen_arms.arm_of(catalog, name) for name in results.campaign.allocators]
+    beside = {name for name, arm in recorded.items() if arm.beside}
+    return {
+        arm.allocator: chosen_arms.without_deep_binding(arm) if arm.allocator in beside else arm
+        for arm in found
+    }
+
+
+def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
+    """Measure the missing runs, then print the summary and write the report."""
+    stopped = run_campaign(opened, needed, options)
+    status = tell(opened.store.path, quiet=options.quiet, as_json=options.as_json)
+    return 1 if stopped else status

@@ -1,0 +1,1 @@
+"""What `heaplab gate` does: whether something is worse than its limit allows."""

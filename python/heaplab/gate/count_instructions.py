@@ -1,0 +1,93 @@
+"""Counts the instructions of a gate under callgrind, in a separate campaign."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from heaplab import analysis
+from heaplab.analysis.power import block_seconds
+from heaplab.campaign import begin_or_resume as campaigns, plan
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.comparison.benchmark import with_note
+from heaplab.comparison.run_campaign import TO_GO_ON, opened_for, run_campaign
+from heaplab.errors import HeaplabError
+from heaplab.machine import callgrind
+from heaplab.machine.purge_timers import without_timers
+from heaplab.options.given_options import GateOptions
+from heaplab.results import store
+from heaplab.results.records import Run, Status
+from heaplab.results.store import Results
+from heaplab.screen.notes import note
+
+FOLDER = "callgrind"  # within the folder of the gate
+BLOCKS = 3  # counts vary little: they need fewer blocks than times, but enough to see whether they vary
+SLOWER = 50  # times that a run takes longer under callgrind
+LONGER = 1.5  # times its share of the budget that a run may take, since other programs may delay a run
+NOTE = "Runs were carried out under callgrind: only their instructions mean something."
+
+
+def counted(request: Request, folder: Path, options: GateOptions, share: float) -> list[Path]:
+    """The results file of the counts; empty if nothing can be counted. Raises HeaplabError without valgrind.
+
+    `share` is the request's part of the user's budget.
+    """
+    if absent := callgrind.why_absent():
+        raise HeaplabError(f"gate: {absent}")
+    request = counting(request)
+    if not plan.comparisons(campaigns.campaign_of(request)):
+        note("nothing is counted under callgrind: no cell has one thread and a fixed amount of work")
+        return []
+    opened, needed = opened_for(request, folder / FOLDER, replace(options, output=None), share)
+    if run_campaign(opened, needed, options, TO_GO_ON):
+        raise click.exceptions.Exit(1)
+    results = store.load(opened.store.path)
+    reasons = (f"{run.experiment}: {run.reason}" for run in results.runs if is_uncounted(results, run))
+    for reason in dict.fromkeys(reasons):
+        note(f"not counted under callgrind: {reason}")
+    return [opened.store.path]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The experiments that can be counted, and the time that counting takes."""
+
+    names: list[str]
+    seconds: float
+
+
+def offer_of(request: Request, measured: analysis.Analysis) -> Offer | None:
+    """The offer to count what can be counted of a request; None if nothing can be."""
+    cells = [cell for one in plan.comparisons(campaigns.campaign_of(counting(request))) for cell in one.cells]
+    names = list(dict.fromkeys(cell.experiment.id for cell in cells))
+    walls = {
+        study.experiment.id: sum(block_seconds(study, cell) for cell in study.cells_run)
+        for study in measured.between_allocators
+    }
+    seconds = SLOWER * BLOCKS * sum(walls.get(name, 0.0) for name in names)
+    return Offer(names, seconds) if names else None
+
+
+def counting(request: Request) -> Request:
+    changed = replace(
+        request,
+        experiments=[item.with_blocks(BLOCKS) for item in request.experiments],
+        libraries=[without_timers(arm) for arm in request.libraries],
+        warm=0,
+        instructions="callgrind",
+    )
+    return with_note(replace(changed, time_limit=time_limit_of(changed)), NOTE)
+
+
+def time_limit_of(request: Request) -> float | None:
+    """The user's limit; else LONGER times the time that two blocks in the budget leave for a run."""
+    if request.time_limit or request.budget is None:
+        return request.time_limit
+    comparisons = plan.comparisons(campaigns.campaign_of(request))
+    runs = plan.ROUNDS_AT_LEAST * sum(len(one.candidates) for one in comparisons)
+    return max(plan.SHORTEST_LIMIT_S, LONGER * request.budget / max(runs, 1))
+
+
+def is_uncounted(results: Results, run: Run) -> bool:
+    """Whether the run did not fail: callgrind cannot count the program, or not within the time limit."""
+    return bool(results.campaign.instructions) and run.status in (Status.SKIPPED, Status.TIMEOUT)

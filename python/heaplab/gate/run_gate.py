@@ -1,0 +1,231 @@
+"""What `heaplab gate` does: it fails if, and only if, something is worse than its limit allows."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from heaplab import analysis
+from heaplab.arms import chosen_arms, command_arms
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog.contents import Catalog
+from heaplab.comparison import recorded_trace
+from heaplab.comparison.benchmark import Benchmark, benchmark_of, benchmark_of_commands, request_of
+from heaplab.comparison.run_campaign import TO_GO_ON, opened_for, run_campaign
+from heaplab.comparison.shown_results import load, without_figure
+from heaplab.console import console
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.gate import auto_budget
+from heaplab.gate.auto_budget import in_words
+from heaplab.gate.count_instructions import counted, is_uncounted, offer_of
+from heaplab.machine import callgrind
+from heaplab.options.arm_options import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
+from heaplab.options.given_options import GateOptions, Subject
+from heaplab.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND, refuse_program_beside_suite
+from heaplab.options.option_types import DEFAULT_PARENT
+from heaplab.options.program_command import TYPED
+from heaplab.report.terminal import gate_output
+from heaplab.results.records import Arm
+from heaplab.results.store import Results
+from heaplab.screen.exit_status import DONE
+from heaplab.screen.notes import note
+
+WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
+SPARE, LEAST_S = 3.0, 30.0  # budget of counting: so many times its estimate, but at least so many seconds
+OLD, NEW = "old", "new"
+
+
+def gate(
+    extra: tuple[Path, ...],
+    old: str,
+    new: str,
+    program: tuple[str, ...],
+    options: GateOptions,
+) -> int:
+    """Compare, judge, print the result; return the exit status."""
+    refuse_program_beside_suite(program, options.suite)
+    subject = Subject(program=program, suite=options.suite, source=options.source)
+    catalog = catalogs.load(extra)
+    given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
+    if options.instructions == COUNTERS and is_typed("max_instructions"):
+        refuse_uncounted(given, program)
+    arms, benchmark = compared(catalog, given, subject, options.quiet)
+    request, folder = request_of(benchmark, arms, options), options.output or DEFAULT_PARENT / "gate"
+    limits = limits_of(options)
+    paths, stopped = measured(request, folder, limits, options)
+    if options.instructions == COUNTERS and not stopped:
+        paths += counted_where_silent(paths[0], request, folder, limits, options)
+    return tell(paths, limits, options) or int(bool(stopped))
+
+
+def measured(
+    request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
+) -> tuple[list[Path], str]:
+    """The results files of a gate, and why measuring was stopped, "" if it was not."""
+    share = 0.5 if options.instructions == CALLGRIND else 1.0
+    budget = request.budget and request.budget * share
+    request = replace(request, budget=budget, precision=precision_of(options))
+    paths, stopped = [], ""
+    if options.instructions != COUNTERS:
+        paths = counted(request, folder, options, share)
+    if options.instructions != ONLY_CALLGRIND:
+        campaign, needed = opened_for(request, folder, options, share)
+        stopped = run_campaign(campaign, needed, options, TO_GO_ON)
+        if options.automatic and not stopped:
+            stopped = auto_budget.go_on(campaign.store.path, request, limits, options)
+        paths = [campaign.store.path, *paths]
+    return paths, stopped
+
+
+def limits_of(options: GateOptions) -> analysis.GateLimits:
+    return analysis.GateLimits(options.max_slower, options.max_memory, options.max_instructions)
+
+
+def precision_of(options: GateOptions) -> float:
+    """The precision that the user typed, or else at most half of the limit for time.
+
+    With half the limit, neither the interval of NEW nor that of OLD against itself, which gives the noise
+    floor, exceeds the limit by its width alone.
+    """
+    return options.precision if is_typed("precision") else min(options.precision, options.max_slower / 2)
+
+
+def counted_where_silent(
+    path: Path, request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
+) -> list[Path]:
+    """With --auto, count the instructions of experiments whose times could not tell; else offer to do so."""
+    measured = analysis.Analysis(load(path))
+    silent = [one for one in analysis.gate_cells([measured], limits) if one.is_silent and one.is_time]
+    names = {one.experiment for one in silent}
+    asked = replace(request, experiments=[item for item in request.experiments if item.id in names])
+    offer = offer_of(asked, measured) if silent else None
+    if offer is None:
+        return []
+    said = f"instructions under callgrind may tell {', '.join(offer.names)}: about {in_words(offer.seconds)}"
+    if absent := callgrind.why_absent():
+        note(f"{said}; {absent}")
+        return []
+    if not options.auto:
+        note(f"{said}; --auto counts them")
+        return []
+    note(said)
+    return counted(replace(asked, budget=max(offer.seconds * SPARE, LEAST_S)), folder, options, 1.0)
+
+
+def is_typed(parameter: str) -> bool:
+    """Whether the user typed the option, rather than leaving it at its default."""
+    return parameter in click.get_current_context().meta[TYPED]
+
+
+def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tuple[str, ...]) -> None:
+    """Raise UsageError for commands and programs: only heaplab's workloads read the processor's counters."""
+    commands = any(isinstance(one, GivenCommand) for one in given)
+    if commands or (program and not recorded_trace.is_trace(program)):
+        raise UsageError(
+            "--max-instructions: nothing counts the instructions of a program; add --instructions callgrind"
+        )
+
+
+def compared(
+    catalog: Catalog,
+    given: Sequence[GivenAllocator | GivenCommand],
+    subject: Subject,
+    quiet: bool,
+) -> tuple[list[Arm], Benchmark]:
+    commands = [one for one in given if isinstance(one, GivenCommand)]
+    if not commands:
+        arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
+        return arms, benchmark_of(catalog, arms, subject, quiet)
+    if len(commands) < len(given) and not shutil.which(commands[0].words[0]):
+        raise UsageError(
+            f"gate: {commands[0].words[0]!r} is no allocator, no library and no program; "
+            "`heaplab show allocators` names the allocators"
+        )
+    if len(commands) < len(given) or subject.program or subject.suite is not None:
+        raise UsageError(
+            f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
+            "a library has .so in its name, `heaplab show allocators` names the others"
+        )
+    arms = [command_arms.arm_of_command(one) for one in commands]
+    return arms, benchmark_of_commands(arms, subject, quiet)
+
+
+def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenCommand:
+    """The arm that OLD or NEW names: a library, an allocator with settings, or else a command."""
+    try:
+        words = words_of(text)
+        if words and (words[0] in catalog.allocator_names() or ".so" in Path(words[0]).name):
+            return allocator_of(name, words)
+        return command_of(name, words)
+    except ValueError as error:
+        raise UsageError(f"gate: {text!r}: {error}") from None
+
+
+def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Arm]:
+    catalog = chosen_arms.with_own(catalog, given)
+    arms = [chosen_arms.arm_of(catalog, one.name) for one in given]
+    for arm in arms:
+        if arm.void:
+            raise UsageError(f"{arm.allocator}: {arm.void}; there is nothing to judge")
+    return arms
+
+
+def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.Gate:
+    """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
+    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
+    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
+    if cells or lost:
+        pilots = [one.campaign.pilot for one in results if one.campaign.pilot]
+        return analysis.Gate(cells, lost, pilots[0].coverage if pilots else ())
+    short = [one.campaign.budget for one in results if one.end and one.end.reason == "budget"]
+    if short and short[0]:
+        raise HeaplabError(
+            f"gate: the budget of {in_words(short[0])} was spent before anything was measured: "
+            "give --budget more time"
+        )
+    raise HeaplabError("gate: there is nothing to judge")
+
+
+def write_bencher(gate: analysis.Gate, path: Path) -> None:
+    """Write the file for bencher.dev. Without a figure there is none, also of an earlier gate."""
+    if found := gate_output.as_bencher(gate):
+        path.write_text(json.dumps(found, indent=2))
+        return
+    if path.is_file():
+        path.unlink()
+    note(f"{path}: not written, because nothing was compared")
+
+
+def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
+    """Print the verdicts and write the files asked for; return the exit status.
+
+    Raises HeaplabError if runs failed, or if there is nothing to judge.
+    """
+    results = [load(path) for path in paths]
+    gate = judged(results, limits)
+    if is_typed("max_instructions") and not any(one.metric == analysis.INSTRUCTIONS for one in gate.cells):
+        note("--max-instructions decided nothing: no instructions were counted; see --instructions")
+    command = shlex.join(results[0].campaign.command)
+    if options.markdown:
+        options.markdown.write_text(gate_output.as_markdown(gate, command), encoding="utf-8")
+    if options.junit:
+        gate_output.write_junit(gate, options.junit)
+    if options.bencher:
+        write_bencher(gate, options.bencher)
+    if options.as_json:
+        click.echo(json.dumps(gate_output.plain_gate(gate)))
+    else:
+        gate_output.print_gate(gate, console())
+    if gate.outcome is analysis.GateOutcome.FAILED:
+        raise HeaplabError(f"gate: {gate.why_failed}")
+    could_not_tell = COULD_NOT_TELL if options.strict else DONE
+    return {analysis.GateOutcome.WORSE: WORSE, analysis.GateOutcome.COULD_NOT_TELL: could_not_tell}.get(
+        gate.outcome, DONE
+    )

@@ -1,0 +1,1 @@
+"""Each experiment of the publications as a campaign of its own, and the page that says what holds."""

@@ -1,0 +1,97 @@
+"""How `heaplab compare --all-publications --budget` divides the time among the experiments.
+
+1. Experiments without a result come first, the shortest first; then those that a budget cut off; then those
+   that are complete at less than the publication's scale and may be measured at a larger one.
+2. When its turn comes, the share of an experiment is the time left, divided by the experiments left: the time
+   that an experiment does not use falls to the later ones.
+3. An experiment is measured at the largest of its steps (campaign/scale_steps.py) whose forecast, times
+   MARGIN, fits its share. An experiment that was begun goes on at its step. Where not even the smallest step
+   fits its share, that step may take MOST_SHARES shares if a trial of the baseline says that this is enough;
+   otherwise the experiment waits for another call.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from heaplab.campaign.pilot import in_words
+from heaplab.campaign.trial import Forecast
+from heaplab.publications.planned_experiment import PlannedExperiment
+
+MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report
+MOST_SHARES = 3  # that the smallest step of an experiment may take
+Tick = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class ScaledExperiment:
+    """An experiment with all its steps, the largest first."""
+
+    steps: Sequence[PlannedExperiment]
+    begun: int | None = None  # position of the step whose results lie in the folder
+    complete: bool = False  # whether these results are complete
+    least: Forecast | None = None  # of the smallest step; None: no forecast was made
+
+    @classmethod
+    def found(cls, steps: Sequence[PlannedExperiment]) -> Self:
+        begun = next((place for place, one in enumerate(steps) if one.earlier()), None)
+        return cls(steps, begun, begun is not None and steps[begun].is_complete)
+
+    @property
+    def name(self) -> str:
+        return self.steps[0].name
+
+
+@dataclass(frozen=True)
+class BudgetTurn:
+    """A step that is measured next, with its time limit."""
+
+    planned: PlannedExperiment
+    seconds: float | None  # None: no limit
+    why: str = ""  # why the scale is not larger
+
+
+def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
+    """The experiments in the order of their turns, with a forecast for those without a result."""
+    known = [
+        one if one.begun is not None else replace(one, least=one.steps[-1].forecast(tick)) for one in ahead
+    ]
+    return sorted(
+        known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
+    )
+
+
+def turn_of(one: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:
+    """The next step of an experiment; None if no step fits in the time left."""
+    if one.begun is not None and not one.complete:
+        return BudgetTurn(one.steps[one.begun], share)
+    too_large: list[str] = []
+    for planned in one.steps[: one.begun]:
+        found = planned.forecast(tick, share)
+        if fits(found, share):
+            return BudgetTurn(planned, share, why(too_large, share))
+        too_large.append(f"{planned.step} would take {how_long(found)}")
+    if one.least is None:
+        return None
+    room = min(left, MOST_SHARES * share)
+    if one.least.unknown or fits(one.least, room):
+        return BudgetTurn(one.steps[-1], room, why(too_large[:-1], share))
+    return None
+
+
+def fits(found: Forecast, room: float) -> bool:
+    return not found.longer and not found.unknown and MARGIN * found.seconds <= room
+
+
+def why(too_large: Sequence[str], share: float) -> str:
+    return f"{', '.join(too_large)}; its share of the budget was {duration(share)}" if too_large else ""
+
+
+def how_long(found: Forecast) -> str:
+    if found.unknown:
+        return "no one knows how long"
+    return f"{'at least' if found.longer else 'about'} {duration(found.seconds)}"
+
+
+def duration(seconds: float) -> str:
+    return in_words(seconds) if seconds < 7200 else f"{seconds / 3600:.3g} h"

@@ -1,0 +1,185 @@
+"""`heaplab compare --all-publications`: each experiment of the publications is a campaign in its own folder.
+
+The same command continues where it ended, and leaves complete campaigns alone. Each experiment has its own
+arms: ablations are measured with their variants, and strategies under the C library. A budget is divided
+among the experiments by divided_budget.py.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from heaplab.analysis import Analysis
+from heaplab.campaign import memory_needs, scale_steps
+from heaplab.campaign.pilot import in_words
+from heaplab.campaign.trial import PATIENCE_S, Forecast
+from heaplab.catalog import contents as catalogs
+from heaplab.catalog.contents import Catalog
+from heaplab.comparison import chosen_experiments
+from heaplab.comparison.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
+from heaplab.comparison.shown_results import REPORT_NAME
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.options.given_options import ComparisonOptions, Subject
+from heaplab.options.option_types import DEFAULT_PARENT
+from heaplab.output import write_text
+from heaplab.publications.divided_budget import (
+    BudgetTurn,
+    ScaledExperiment,
+    duration,
+    how_long,
+    queue,
+    turn_of,
+)
+from heaplab.publications.planned_experiment import arms_of, planned_of
+from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
+from heaplab.results import spec, store
+from heaplab.screen.notes import note
+from heaplab.text import units
+
+PAGE, PICTURES = "reproduction.md", "reproduction"
+
+
+def run_all(extra: tuple[Path, ...], subject: Subject, options: ComparisonOptions) -> int:
+    """Begin or continue measuring, then write the page by figure. Return 1 if something was not measured.
+
+    The subject names experiments of the publications; none: all. With a budget and without a scale, each
+    experiment is measured at the largest scale that fits.
+    """
+    refuse_what_one_campaign_takes(subject, options)
+    catalog = catalogs.load(extra)
+    folder = options.output or DEFAULT_PARENT / "publications"
+    names = experiments_of(catalog, subject.experiments)
+    found = [scaled(catalog, name, subject.scale, folder, options) for name in names]
+    known = [one for one in found if one]
+    complete = sum(one.complete for one in known)
+    note(f"{complete} of {units.counted(len(names), 'experiment')} complete")
+    ahead = [one for one in known if one.begun != 0 or not one.complete]
+    if options.budget:
+        measure_within(ahead, options.budget, options)
+    else:
+        measure_each(ahead, options)
+    write_page(catalog, [one.steps[0].file for one in known], folder)
+    click.echo(folder / PAGE)
+    now = [ScaledExperiment.found(one.steps) for one in known]
+    return 0 if len(now) == len(names) and all(one.complete for one in now) else 1
+
+
+def refuse_what_one_campaign_takes(subject: Subject, options: ComparisonOptions) -> None:
+    others = subject.program or subject.commands or subject.source or subject.serving
+    if others or subject.suite is not None or subject.replaying:
+        raise UsageError("--all-publications takes no program, trace, suite, input or server")
+    excluded = {
+        "resume": (options.resume, TO_GO_ON),
+        "factorial": (options.factorial, "each experiment has arms of its own"),
+        "allocator": (options.own, "each experiment has arms of its own"),
+        "show-command": (options.show_command, "run the experiment that you mean by its id"),
+        "json": (options.as_json, "run the experiment that you mean by its id"),
+    }
+    for name, (given, instead) in excluded.items():
+        if given:
+            raise UsageError(f"--all-publications excludes --{name}: {instead}")
+
+
+def experiments_of(catalog: Catalog, asked: Sequence[str]) -> list[str]:
+    """The ids of the experiments of the publications, limited to those that `asked` matches."""
+    names = list(dict.fromkeys(name for one in catalog.publications.values() for name in one.experiments))
+    chosen = {one.id for one in catalog.experiments_matching(list(asked))} if asked else set(names)
+    if others := sorted(chosen - set(names)):
+        raise UsageError(f"--all-publications: {others[0]} is of no publication")
+    return [name for name in names if name in chosen]
+
+
+def scaled(
+    catalog: Catalog, name: str, scale: spec.ScaleName | None, folder: Path, options: ComparisonOptions
+) -> ScaledExperiment | None:
+    """The experiment with its steps; None, with a note, if one of its allocators is not on this machine."""
+    (experiment, *_), workloads = chosen_experiments.experiments(catalog, [name])
+    try:
+        arms = arms_of(catalog, experiment, options)
+    except HeaplabError as error:
+        note(f"{name}: left out: {error}")
+        return None
+    steps = scale_steps.steps_of(experiment)
+    if scale or not options.budget:
+        steps = [scale_steps.step_of(experiment, scale or "quick")]
+    planned = [planned_of(catalog, workloads, arms, step, folder, options) for step in steps]
+    return ScaledExperiment.found(planned)
+
+
+def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) -> None:
+    with bar_of(options, None) as bar:
+        whole = sum((one.steps[0].forecast(bar.tick) for one in ahead), Forecast())
+    if ahead:
+        note(in_a_line(whole, len(ahead)))
+    for one in ahead:
+        if measured(BudgetTurn(one.steps[0], None), options) == interrupted(TO_GO_ON):
+            return
+
+
+def in_a_line(found: Forecast, experiments: int) -> str:
+    said = (
+        f"forecast for {units.counted(experiments, 'experiment')}: {found.runs:,} to {found.runs_most:,} "
+        f"runs, {duration(found.seconds)} to {duration(found.seconds_most)}, by one run of the first and of "
+        "the last cell of each under its baseline"
+    )
+    if found.longer:
+        several = units.counted(found.longer, "experiment")
+        said += f"; at least, for a run of {several} took longer than {in_words(PATIENCE_S)}"
+    if found.unknown:
+        said += f"; without {units.counted(found.unknown, 'experiment')} whose trial gave no time"
+    return said
+
+
+def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: ComparisonOptions) -> None:
+    """Measure as many experiments as the budget has room for, each at the largest scale that fits."""
+    ends = time.monotonic() + budget
+    with bar_of(options, budget) as bar:
+        waiting = queue(ahead, bar.tick)
+        while waiting and (left := ends - time.monotonic()) > 0:
+            one, *waiting = waiting
+            turn = turn_of(one, left / (1 + len(waiting)), left, bar.tick)
+            if turn and measured(turn, options) == interrupted(TO_GO_ON):
+                return
+            if turn is None and one.least:
+                others = units.counted(1 + len(waiting), "experiment")
+                note(
+                    f"{one.name}: waits for another call: {one.steps[-1].step} would take "
+                    f"{how_long(one.least)}, and {duration(left)} are left for {others}"
+                )
+    if waiting:
+        note(f"the budget is spent; {units.counted(len(waiting), 'experiment')} had no turn")
+
+
+def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
+    """Measure the missing runs of one experiment, write its report. Return why it was stopped, or ""."""
+    planned, needed = turn.planned, turn.planned.needed()
+    note(f"{planned.name}: {planned.step}{turn.why and f': {turn.why}'}")
+    most = planned.request.memory_limit or 0
+    if (largest := max(needed.values(), default=0)) > most:
+        note(
+            f"{planned.name}: a run may use {memory_needs.in_words(most)} on this machine; cells that need "
+            f"more, up to {memory_needs.in_words(largest)}, will fail, and the others are measured"
+        )
+    stopped = run_campaign(planned.opened(turn.seconds, turn.why), needed, options, TO_GO_ON)
+    results = store.load(planned.file)
+    if results.runs:
+        report_page.write_html([Analysis(results)], planned.folder / REPORT_NAME)
+    return stopped
+
+
+def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
+    """Write the page by figure from the results in the folder; interrupted campaigns are left out."""
+    results = [store.load(one) for one in files if one.exists()]
+    found = [Analysis(one) for one in results if one.end]
+    for one in found:
+        reproduction_pictures.write(one, folder / PICTURES, catalog.published)
+    page = reproduction_page.page(
+        list(catalog.publications.values()),
+        catalog.experiments,
+        [each for one in found for each in reproduced.reproduced(one)],
+        "`heaplab compare --all-publications` wrote this page.",
+        PICTURES,
+    )
+    write_text(folder / PAGE, page)

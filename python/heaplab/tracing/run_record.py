@@ -1,0 +1,103 @@
+"""What `heaplab record` does, also for commands that need a recording."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from heaplab.arms.chosen_arms import BASELINE, arm_of
+from heaplab.catalog import contents as catalogs
+from heaplab.errors import HeaplabError
+from heaplab.results.records import Arm
+from heaplab.screen.notes import note
+from heaplab.traces import recording, tool
+from heaplab.tracing import trace_summary
+from heaplab.tracing.progress_note import ProgressNote
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """What is recorded of a program, and where to. None: the user gave no value."""
+
+    output: Path | None
+    under: str
+    trace_limit: float | None  # B
+    seconds: float | None
+    paused: bool
+    stacks: bool
+    instructions: bool
+
+
+def record(extra: tuple[Path, ...], program: tuple[str, ...], options: RecordingOptions) -> int:
+    """Record the program; return its exit status."""
+    library, trace = library_of(extra, options.under), options.output or default_trace(program)
+    wanted = recording.Wanted(
+        trace,
+        library,
+        int(options.trace_limit or 0),
+        options.seconds,
+        options.paused,
+        options.stacks,
+        options.instructions,
+    )
+    return carry_out(program, wanted, lambda why: tell(trace, why))
+
+
+def default_trace(program: tuple[str, ...]) -> Path:
+    return Path(f"{Path(program[0]).name}.trace")
+
+
+def library_of(extra: tuple[Path, ...], name: str) -> Arm:
+    """The allocator that serves malloc below the recorder. Raises HeaplabError if it is void."""
+    library = arm_of(catalogs.load(extra), name)
+    if library.void:
+        raise HeaplabError(f"{name}: {library.void}")
+    return library
+
+
+def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Callable[[str], None]) -> int:
+    """Record the program; return its exit status. `finished` is that of `recording.record`."""
+    recording.check(program[0], wanted)
+    return recording.record(
+        program,
+        wanted,
+        lambda left: note(f"{wanted.trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
+        finished,
+        ProgressNote("making the trace"),
+    )
+
+
+def with_stacks(program: tuple[str, ...], extra: tuple[Path, ...]) -> Path:
+    """Record the program in PROGRAM.trace, as a command does that needs call stacks for its own purposes."""
+    trace = default_trace(program)
+    status = with_stacks_in(trace, program, extra, lambda: tell(trace, ""))
+    if status != 0:
+        note(f"{program[0]}: exit status {status}")
+    return trace
+
+
+def with_stacks_in(
+    trace: Path, program: tuple[str, ...], extra: tuple[Path, ...], finished: Callable[[], None]
+) -> int:
+    """Record the program over the C library's malloc; return its exit status.
+
+    Raises HeaplabError if there is no trace.
+    """
+
+    def needed(why: str) -> None:
+        if why:
+            raise HeaplabError(f"{trace}: {why}")
+        finished()
+
+    wanted = recording.Wanted(trace, library_of(extra, BASELINE), stacks=True)
+    return carry_out(program, wanted, needed)
+
+
+def tell(trace: Path, why: str) -> None:
+    """Note what the trace holds, or why there is none."""
+    if why:
+        note(f"{trace}: {why}")
+        return
+    found = tool.summary(trace)
+    note(f"{trace}: {trace_summary.totals(found)}")
+    for line in trace_summary.warnings(found):
+        note(f"{trace}: {line}")

@@ -1,0 +1,170 @@
+"""What `heaplab trace` does: the content of a trace on the terminal, as a page, and for other programs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from heaplab.console import console, put
+from heaplab.errors import UsageError
+from heaplab.options.trace_options import EVENTS
+from heaplab.output import write_text
+from heaplab.screen.exit_status import DAMAGED, DONE
+from heaplab.screen.notes import note
+from heaplab.text.units import counted
+from heaplab.trace_report import trace_changes, trace_page, trace_terminal
+from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, tool
+from heaplab.traces.profile import Profile, busiest, of_process
+from heaplab.tracing import trace_summary
+from heaplab.tracing.progress_note import ProgressNote
+
+LABEL = 16  # columns
+MOST = 20  # processes that are shown
+TRACE, PARQUET = ".trace", ".parquet"
+PEAK = "peak"  # the default weight of collapsed stacks
+
+PAGE, DHAT, PPROF, FOLDED = ".html", ".json", ".pb.gz", ".folded"
+
+
+def trace(
+    trace_file: Path,
+    new: Path | None,
+    again: tuple[Path, ...],
+    output: Path | None,
+    rows: str | None,
+    weight: str | None,
+    process: int | None,
+) -> int:
+    """Show a trace, write it in another form, or compare it with another; return the exit status."""
+    if new:
+        return compare([trace_file, new, *again], output, process)
+    if again:
+        raise UsageError("--again goes with two traces: heaplab trace OLD NEW --again OLD2")
+    refuse_without("--rows", rows, output, PARQUET, "a file of Parquet")
+    refuse_without("--weight", weight, output, FOLDED, "collapsed stacks")
+    if output and output.name.endswith(TRACE):
+        return imported(trace_file, output)
+    suffix = suffix_of(output) if output else ""
+    if trace_file.is_dir():
+        trace_file = finished(trace_file)
+    found, number = summary_and_process(trace_file, process)
+    warnings = trace_summary.warnings(found)
+    for line in warnings:
+        note(f"{trace_file}: {line}")
+    if output and suffix == PARQUET:
+        columns.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
+    else:
+        if not output:
+            show(found)
+        profile = of_process(trace_file, found, number, ProgressNote("reading events"))
+        if unnamed := profile.without_names:
+            note(f"{trace_file}: {unnamed}")
+        if not output:
+            show_process(profile, number, found)
+            return status_of(found)
+        write(profile, warnings, suffix, weight or PEAK, output)
+    click.echo(output)
+    return status_of(found)
+
+
+def status_of(*summaries: dict[str, Any]) -> int:
+    """The exit status of a command that has read these traces."""
+    return DAMAGED if any(one["damage"] for one in summaries) else DONE
+
+
+def compare(files: list[Path], output: Path | None, process: int | None) -> int:
+    """Show the differences of the second trace to the first by call site; the others repeat the first."""
+    if output:
+        raise UsageError("-o goes with one trace")
+    profiles, summaries = [], []
+    for path in files:
+        found, number = summary_and_process(path, process)
+        summaries.append(found)
+        for line in found["damage"]:
+            note(f"{path}: {line}")
+        profiles.append(of_process(path, found, number, ProgressNote(f"reading {path.name}")))
+    old, new, *again = profiles
+    trace_terminal.print_changes(trace_changes.changes(old, new, again), console())
+    return status_of(*summaries)
+
+
+def refuse_without(option: str, value: str | None, output: Path | None, suffix: str, form: str) -> None:
+    """Raise UsageError for an option that does not apply to the form of the output."""
+    if value and not (output and output.name.endswith(suffix)):
+        raise UsageError(f"{option} goes with {form}: heaplab trace TRACE {option} {value} -o FILE{suffix}")
+
+
+def suffix_of(output: Path) -> str:
+    known = (PAGE, PARQUET, DHAT, PPROF, FOLDED)
+    for suffix in known:
+        if output.name.endswith(suffix):
+            return suffix
+    raise UsageError(f"{output}: its suffix is none of {', '.join((*known, TRACE))}")
+
+
+def write(profile: Profile, warnings: list[str], suffix: str, weight: str, output: Path) -> None:
+    if suffix == PAGE:
+        trace_page.write_html(profile, warnings, output)
+    elif suffix == DHAT:
+        write_text(output, dhat.as_dhat(profile))
+    elif suffix == FOLDED:
+        write_text(output, folded.as_folded(profile, weight))
+    else:
+        pprof.write_pprof(profile, output)
+
+
+def summary_and_process(trace_file: Path, process: int | None) -> tuple[dict[str, Any], int]:
+    """The summary of a trace, and the process that the user names, or else the one with the most events."""
+    summary = tool.summary(trace_file)
+    if not summary["processes"]:
+        raise UsageError(f"{trace_file}: holds no process")
+    last = len(summary["processes"]) - 1
+    if process is not None and process > last:
+        raise UsageError(f"--process {process}: {trace_file} has processes 0 to {last}")
+    return summary, busiest(summary) if process is None else process
+
+
+def show(summary: dict[str, Any]) -> None:
+    out = console()
+    put(out, trace_summary.totals(summary))
+    for process in summary["processes"][:MOST]:
+        put(out, "")
+        for label, text in trace_summary.of_process(process):
+            put(out, text.replace("[", r"\["), label=label, indent=LABEL)
+    if (more := len(summary["processes"]) - MOST) > 0:
+        put(out, f"and {counted(more, 'process', 'processes')} more")
+
+
+def show_process(profile: Profile, number: int, summary: dict[str, Any]) -> None:
+    out = console()
+    put(out, "")
+    if len(summary["processes"]) > 1:
+        put(out, f"Process {profile.pid}, number {number} of the trace; --process N shows another.")
+    trace_terminal.print_profile(profile, out)
+
+
+def imported(source: Path, output: Path) -> int:
+    """Make a trace of the output of heaptrack or mtrace."""
+    if source.is_dir():
+        raise UsageError(f"{source}: is a folder, not the output of heaptrack or mtrace")
+    if foreign.is_trace(source):
+        raise UsageError(f"{source}: is a trace already")
+    found = foreign.make_trace(source, output, ProgressNote("making the trace"))
+    if found["cut_off"]:
+        note(f"{source}: is cut off; what is intact was used")
+    if found["skipped"]:
+        note(f"{source}: {found['skipped']} lines were not understood and are left out")
+    note(f"{output}: {trace_summary.totals(tool.summary(output))}")
+    click.echo(output)
+    return DAMAGED if found["cut_off"] else DONE
+
+
+def finished(raw: Path) -> Path:
+    """Make the trace of a folder that a recording left. Raises UsageError for another folder."""
+    if not (raw.name.endswith(recording.RAW) and (raw / "control").is_file()):
+        raise UsageError(f"{raw}: is a folder, not a trace")
+    made = raw.with_name(raw.name.removesuffix(recording.RAW))
+    tool.finish(raw, made, ProgressNote("making the trace"))
+    recording.remove(raw)
+    note(f"{made}: made of {raw}")
+    return made

@@ -1,0 +1,1 @@
+"""What `heaplab tune` does: settings of an allocator, tried and confirmed on a program."""

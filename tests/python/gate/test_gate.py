@@ -1,0 +1,365 @@
+"""`heaplab gate`: its rule on simulated figures, its exit status, what it writes."""
+
+import json
+import re
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import synthetic
+from laboratory import WARM, Call, Laboratory, failure, refusal, success
+from rich.console import Console
+
+from heaplab.analysis import Gate, GateCell, GateLimits, GateOutcome, gate_cells, seconds_for_limits
+from heaplab.errors import HeaplabError
+from heaplab.gate import auto_budget, run_gate
+from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline, plain_gate, print_gate
+from heaplab.results import store
+from heaplab.results.records import CONTROL_SUFFIX, Coverage, End, Pilot, Run, Status
+from heaplab.stats import GateVerdict, Interval, compare, judge_gate
+
+LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
+QUIET = Interval(1, 0.99, 1.01, 10)
+
+# ---------------------------------------------------------------- the rule
+
+
+@pytest.mark.parametrize(
+    ("low", "estimate", "high", "verdict"),
+    [
+        (1.06, 1.08, 1.10, GateVerdict.WORSE),
+        (1.04, 1.08, 1.12, GateVerdict.COULD_NOT_TELL),
+        (0.95, 1.00, 1.05, GateVerdict.NOT_WORSE),
+        (0.50, 0.60, 0.70, GateVerdict.NOT_WORSE),
+        (0.95, 1.00, 1.06, GateVerdict.COULD_NOT_TELL),
+        (0.00, 1.50, np.inf, GateVerdict.COULD_NOT_TELL),
+        (np.nan, np.nan, np.nan, GateVerdict.COULD_NOT_TELL),
+    ],
+)
+def test_only_a_whole_interval_beyond_the_limit_fails(
+    low: float, estimate: float, high: float, verdict: GateVerdict
+) -> None:
+    assert judge_gate([Interval(estimate, low, high, 10)], [QUIET], [0.05]) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("noise", "worse", "fine"),
+    [
+        (0.04, GateVerdict.WORSE, GateVerdict.NOT_WORSE),
+        (0.06, GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL),
+        (0.25, GateVerdict.COULD_NOT_TELL, GateVerdict.COULD_NOT_TELL),
+    ],
+)
+def test_a_machine_that_is_noisier_than_the_limit_has_no_answer(
+    noise: float, worse: GateVerdict, fine: GateVerdict
+) -> None:
+    control = Interval(1, 1 / (1 + noise), 1 + noise, 10)
+    ratios = [Interval(1.15, 1.10, 1.20, 10), Interval(1.0, 0.99, 1.01, 10)]
+    assert judge_gate(ratios, [control] * 2, [0.05] * 2) == [worse, fine]
+
+
+def test_one_of_many_must_be_further_beyond_its_limit_than_one_alone() -> None:
+    near, far = Interval(1.08, 1.052, 1.11, 10), Interval(1.3, 1.29, 1.31, 10)
+    assert judge_gate([near], [QUIET], [0.05]) == [GateVerdict.WORSE]
+    many = judge_gate([near, far, *[QUIET] * 20], [QUIET] * 22, [0.05] * 22)
+    assert many[:2] == [GateVerdict.COULD_NOT_TELL, GateVerdict.WORSE]
+    assert set(many[2:]) == {GateVerdict.NOT_WORSE}
+
+
+def tries(
+    ratio: float, noise: float, cells: int = 10, blocks: int = 8, limit: float = 0.05
+) -> list[set[str]]:
+    """The verdicts of 100 gates over cells whose times vary by `noise`; NEW takes `ratio` times in one."""
+    generator = np.random.default_rng(7)
+    found = []
+    for _ in range(100):
+        ratios, controls = [], []
+        for cell in range(cells):
+            old, again, new = np.exp(generator.normal(0, noise, (3, blocks)))
+            new *= ratio if cell == 0 else 1
+            ratios.append(compare(list(old), list(new)))
+            controls.append(compare(list(old), list(again)))
+        found.append(set(judge_gate(ratios, controls, [limit] * cells)))
+    return found
+
+
+@pytest.mark.parametrize(("ratio", "noise"), [(1.0, 0.005), (1.0, 0.03), (1.0, 0.2), (1.05, 0.02)])
+def test_what_is_equal_or_as_slow_as_it_may_be_passes_in_95_of_100_gates(ratio: float, noise: float) -> None:
+    assert sum(GateVerdict.WORSE not in verdicts for verdicts in tries(ratio, noise)) >= 95
+
+
+def test_eight_percent_slower_fails_in_95_of_100_gates() -> None:
+    assert sum(GateVerdict.WORSE in verdicts for verdicts in tries(1.08, 0.003)) >= 95
+
+
+def test_of_what_is_noisy_nothing_is_said() -> None:
+    for ratio in (1.0, 1.1):
+        assert all(verdicts == {GateVerdict.COULD_NOT_TELL} for verdicts in tries(ratio, 0.3))
+
+
+# ---------------------------------------------------------------- on results
+
+
+def simulated(tmp_path: Path, effect: synthetic.Effect | synthetic.Effects, **more: object) -> list[GateCell]:
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:2], effect=effect, **more)
+    return gate_cells([synthetic.analysis_of(records, tmp_path)], LIMITS)
+
+
+def slow_with_two_threads(name: str, cell: dict) -> tuple[float, float]:
+    return (1.3 if name == "new" and cell["threads"] == 2 else 1.0), 1.0
+
+
+def test_the_cells_that_are_worse_are_named_with_their_metric(tmp_path: Path) -> None:
+    found = simulated(tmp_path, slow_with_two_threads)
+    worse = [comparison for comparison in found if comparison.verdict is GateVerdict.WORSE]
+    assert {dict(comparison.cell)["threads"] for comparison in worse} == {2}
+    assert {comparison.metric for comparison in worse} == {"allocation_time", "throughput"}
+    assert all(comparison.ratio.estimate == pytest.approx(1.3, rel=0.05) for comparison in worse)
+    assert headline(Gate(found)).startswith("WORSE: ")
+
+
+def test_what_the_machine_could_not_tell_is_said(tmp_path: Path) -> None:
+    cells = simulated(tmp_path, {"new": (1.08, 1.0)}, noise=0.3)
+    assert all(cell.verdict is not GateVerdict.WORSE for cell in cells)
+    assert headline(Gate(cells)).startswith("COULD NOT TELL ")
+    assert "could not tell: noise of " in as_markdown(Gate(cells), "")
+
+
+def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    found = simulated(tmp_path, {"new": (1.0, 1.04)})
+    assert {comparison.metric for comparison in found if comparison.verdict is GateVerdict.WORSE} == {
+        "footprint"
+    }
+
+
+def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Path) -> None:
+    def uneven(name: str, _cell: dict) -> tuple[float, float]:
+        return (1.15 if name.endswith(CONTROL_SUFFIX) else 1.08 if name == "new" else 1.0), 1.0
+
+    cells = simulated(tmp_path, uneven, noise=0.001)
+    times = [cell for cell in cells if cell.metric == "allocation_time"]
+    assert times
+    assert all(time.limit == 0.05 and time.verdict is GateVerdict.COULD_NOT_TELL for time in times)
+    assert all("noise of 15." in time.why for time in times)
+
+
+def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None:
+    found = as_bencher(Gate(simulated(tmp_path, {"new": (1.3, 1.0)})))
+    for measures in found.values():
+        for metric in measures.values():
+            assert set(metric) <= {"value", "lower_value", "upper_value"}
+            assert metric["lower_value"] <= metric["value"] <= metric["upper_value"]
+    timed = next(measures for measures in found.values() if "latency" in measures)
+    assert timed["time-ratio"]["value"] == pytest.approx(1.3, rel=0.05)
+    assert 1e8 < timed["latency"]["value"] < 1e10  # ns
+
+
+def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
+    cells = simulated(tmp_path, slow_with_two_threads)
+    lines = as_markdown(Gate(cells), "heaplab gate a|b").splitlines()
+    assert lines[0].startswith("**heaplab gate: WORSE: 2 of 12 ")
+    table = [line for line in lines if line.startswith("|")]
+    assert "| worse |" in table[2]
+    assert "| not worse |" in table[-1]
+    assert {line.count("|") for line in table} == {8}
+
+
+def test_no_comparison_and_a_lost_run_are_no_pass(tmp_path: Path) -> None:
+    assert Gate([]).outcome is GateOutcome.FAILED
+    fine = simulated(tmp_path, {"new": (0.5, 0.5)})
+    run = next(record for record in synthetic.campaign(["old", "new"]) if isinstance(record, Run))
+    lost = run.model_copy(update={"allocator": "new", "status": Status.FAILED, "reason": "exit status 1"})
+    assert Gate(fine).outcome is GateOutcome.NOT_WORSE
+    assert Gate(fine, [lost]).outcome is GateOutcome.FAILED
+    assert headline(Gate(fine, [lost])) == "FAILED: 1 run gave no figure: new: exit status 1."
+    assert Gate(simulated(tmp_path, {"new": (2, 2)}), [lost]).outcome is GateOutcome.WORSE
+
+
+LITTLE = Coverage(program="x", memory=100 << 20, by_malloc=10 << 20, mapped=90 << 20)
+
+
+def test_where_malloc_explains_little_no_outcome_is_sure(tmp_path: Path) -> None:
+    fine = Gate(simulated(tmp_path, {"new": (0.5, 0.5)}))
+    little = replace(fine, coverage=[LITTLE])
+    assert little.outcome is fine.outcome
+    unsure = "Not sure: malloc explains only 10.0 MiB of 100 MiB."
+    assert headline(little) == f"{headline(fine)} {unsure}"
+    table = as_markdown(little, "")
+    assert unsure in table.splitlines()[0]
+    assert "90.0 MiB mapped by the program outside malloc" in table
+    console = Console(width=100, color_system=None)
+    with console.capture() as capture:
+        print_gate(little, console)
+    assert "90.0 MiB no malloc library can change" in " ".join(capture.get().split())
+    told = plain_gate(little)
+    assert told["says"].endswith(unsure)
+    assert [coverage["by_malloc"] for coverage in told["covers"]] == [10 << 20]
+    assert plain_gate(fine)["covers"] == []
+
+
+def test_a_gate_tells_what_the_pilot_saw(tmp_path: Path) -> None:
+    results = synthetic.analysis_of(synthetic.campaign(["old", "new"]), tmp_path).results
+    pilot = Pilot(wall_time=1.0, executions=1, coverage=[LITTLE])
+    seen = replace(results, campaign=results.campaign.model_copy(update={"pilot": pilot}))
+    assert run_gate.judged([results], LIMITS).coverage == ()
+    assert run_gate.judged([results, seen], LIMITS).coverage == [LITTLE]
+
+
+def test_without_a_comparison_bencher_gets_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gate.json"
+    run_gate.write_bencher(Gate(simulated(tmp_path, {"new": (1.3, 1.0)})), path)
+    assert json.loads(path.read_text())
+    run_gate.write_bencher(Gate([]), path)
+    assert not path.exists()
+    assert f"{path}: not written, because nothing was compared" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- end to end
+
+
+@pytest.fixture
+def suite(lab: Laboratory, libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Calls the gate on the fake suite with libraries by name."""
+    monkeypatch.chdir(lab.out.parent)
+
+    def call(old: str, new: str, *words: object) -> tuple[int, str]:
+        return lab.heaplab("gate", libraries[old], libraries[new], "--suite", "fake", *WARM, *words)
+
+    return call
+
+
+def test_a_planted_slow_down_ends_with_status_3_and_stands_in_every_output(
+    suite: Call, tmp_path: Path
+) -> None:
+    outputs = ("--markdown", "gate.md", "--junit", "gate.xml", "--bencher", "gate.json")
+    printed = success(suite("same", "slow", *outputs), 3)
+    assert "WORSE: 2 of" in printed
+    assert "WORSE" in (tmp_path / "gate.md").read_text()
+    cases = ElementTree.parse(tmp_path / "gate.xml").getroot().iter("testcase")
+    failed = [case.get("name") for case in cases if case.find("failure") is not None]
+    assert failed == ["fake/one size 1: time", "fake/one size 2: time"]
+    assert json.loads((tmp_path / "gate.json").read_text())["fake/one size 1"]["time-ratio"]["value"] > 1.09
+
+
+def test_a_limit_above_the_slow_down_lets_it_pass(suite: Call) -> None:
+    printed = success(suite("same", "slow", "--max-slower", "15%", "--json"))
+    assert json.loads(printed)["failed"] is False
+
+
+@pytest.mark.parametrize("new", ["slow", "same"])
+def test_the_same_twice_passes_and_so_does_what_is_faster(suite: Call, new: str) -> None:
+    assert suite("slow", new)[0] == 0
+
+
+def test_a_new_one_that_crashes_is_no_pass(suite: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_CRASH", "libslow.so")
+    printed = failure(suite("same", "slow"))
+    assert "killed by SIGABRT" in printed
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (["false"], "exit status 1"),
+        (["sh", "-c", "exit 3"], "exit status 3"),
+        (["sh", "-c", "kill -9 $$"], "killed by SIGKILL"),
+        (["ls", "/no/such/file"], "exit status 2"),
+    ],
+)
+def test_a_gate_that_compared_nothing_fails_in_every_output(
+    lab: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def says(text: str) -> bool:
+        found = re.search(f"runs gave no figure: old: {reason}.*; nothing was compared", text, re.DOTALL)
+        return found is not None
+
+    def gate(*words: str) -> str:
+        return failure(lab.heaplab("gate", "glibc", "glibc", *words, *WARM, "--", *program))
+
+    printed = gate("--markdown", "gate.md", "--junit", "gate.xml")
+    assert says(printed)
+    assert printed.startswith("FAILED: ")
+    assert says((tmp_path / "gate.md").read_text().splitlines()[0])
+    suite = ElementTree.parse(tmp_path / "gate.xml").getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    printed = gate("--json", "-o", str(tmp_path / "again"))
+    found = json.loads(printed.splitlines()[0])
+    assert (found["failed"], found["outcome"], found["cells"]) == (True, "failed", [])
+    assert says(found["says"])
+
+
+def test_what_the_machine_could_not_tell_fails_if_asked_to(suite: Call) -> None:
+    words = ("--budget", "1ms", "--json")  # two blocks allow no interval
+    status, printed = suite("same", "same", *words)
+    found = json.loads(printed[printed.index("{") :])
+    assert (status, found["failed"], found["outcome"]) == (0, False, "could not tell")
+    assert suite("same", "same", "--strict", *words)[0] == 4
+    assert suite("same", "slow", "--strict")[0] == 3
+
+
+def test_an_automatic_budget_says_what_the_limits_need_and_goes_on(
+    suite: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auto_budget, "FIRST_LOOK_S", 0.001)
+    monkeypatch.setattr(auto_budget, "MOST_S", 5.0)
+    status, printed = suite("same", "slow", "--budget", "auto")
+    assert "the limits need more blocks to say how long they take here; going on for 5s" in printed
+    assert (status, "WORSE: " in printed) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "precision"),
+    [((), 0.02), (("--max-slower", "2%"), 0.01), (("--max-slower", "2%", "--precision", "3%"), 0.03)],
+)
+def test_ratios_are_measured_to_half_of_the_limit(
+    suite: Call, tmp_path: Path, words: tuple[str, ...], precision: float
+) -> None:
+    suite("same", "same", "--budget", "1ms", *words)
+    assert store.load(tmp_path / "out" / "gate" / store.FILE_NAME).campaign.precision == precision
+
+
+def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path) -> None:
+    begun = [record for record in synthetic.campaign(["old", "new"]) if not isinstance(record, Run | End)]
+    begun[0] = begun[0].model_copy(update={"budget": 15.0})
+    path = synthetic.write([*begun, End(reason="budget")], tmp_path / "results.jsonl")
+    with pytest.raises(HeaplabError, match="the budget of 15s was spent before anything was measured"):
+        run_gate.judged([store.load(path)], LIMITS)
+
+
+def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -> None:
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], noise=0.3)
+    noisy = synthetic.analysis_of(records, tmp_path)
+    before = gate_cells([noisy], LIMITS)
+    assert Gate(before).outcome is GateOutcome.COULD_NOT_TELL
+    assert 1 < seconds_for_limits(noisy, before) < inf
+    told = [replace(comparison, told_by_count=True) for comparison in before if comparison.is_time]
+    assert {comparison.why for comparison in told} == {"instructions tell"}
+    assert Gate(told).outcome is GateOutcome.NOT_WORSE
+    assert headline(Gate(told)).startswith("NOT WORSE")
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("glibc", "true"), "'true' is a command, compared with commands alone"),
+        (("true", "true", "--", "ls"), "'true' is a command"),
+        (("glibc", "glibc FOO=1"), "new: glibc has no setting FOO"),
+        (("glibc", "glibc FOO"), "'FOO' is no setting"),
+        (("glibc", "glibc", "--suite", "quick", "--", "ls"), "--suite and a program exclude each other"),
+        (("glibc", "glibc", "--max-slower", "0%"), "is no percentage"),
+        (("no-such", "no-such"), "no-such: no such program"),
+        (("true", "true", "--max-instructions", "1%"), "add --instructions callgrind"),
+        (("glibc", "glibc", "--max-instructions", "1%", "--", "true"), "add --instructions callgrind"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_in_one_line(
+    lab: Laboratory, words: tuple[str, ...], fault: str
+) -> None:
+    assert fault in refusal(lab.heaplab("gate", *words))

@@ -1,0 +1,76 @@
+"""How a budget is divided among experiments: whose turn it is, and at which scale."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from heaplab.campaign.trial import Forecast
+from heaplab.publications import divided_budget
+from heaplab.publications.divided_budget import BudgetTurn, ScaledExperiment
+
+
+@dataclass(frozen=True)
+class StepOfSeconds:
+    """Stands for a planned experiment whose forecast is known."""
+
+    step: str
+    seconds: float
+    unknown: int = 0
+
+    def forecast(self, _tick: Callable[[], None], _room: float | None = None) -> Forecast:
+        return Forecast(30, 90, self.seconds, 3 * self.seconds, unknown=self.unknown)
+
+
+def scaled(*seconds: float, begun: int | None = None, complete: bool = False, unknown: int = 0) -> Any:
+    steps: Any = [
+        StepOfSeconds(name, each, unknown)
+        for name, each in zip(("full", "fewer", "quick"), seconds, strict=True)
+    ]
+    return ScaledExperiment(steps, begun, complete)
+
+
+def turn(scaled_experiment: ScaledExperiment, share: float, left: float) -> BudgetTurn | None:
+    (known,) = divided_budget.queue([scaled_experiment], idle)
+    return divided_budget.turn_of(known, share, left, idle)
+
+
+def idle() -> None:
+    """Nothing to draw."""
+
+
+def test_what_has_no_result_is_first_and_the_shortest_of_that() -> None:
+    long, short = scaled(9000, 900, 90), scaled(3000, 300, 30)
+    cut_off, small = scaled(1, 1, 1, begun=2), scaled(2, 2, 2, begun=2, complete=True)
+    found = divided_budget.queue([small, cut_off, long, short], idle)
+    assert [part.steps for part in found] == [part.steps for part in (short, long, cut_off, small)]
+
+
+def test_the_largest_step_that_fits_is_measured_and_says_what_does_not() -> None:
+    found = turn(scaled(9000, 900, 90), share=1400, left=5000)
+    assert (found.planned.step, found.seconds) == ("fewer", 1400)
+    assert found.why == "full would take about 2.5 h; its share of the budget was 23.3 min"
+    whole = turn(scaled(9000, 900, 90), share=14_000, left=14_000)
+    assert (whole.planned.step, whole.why) == ("full", "")
+
+
+def test_the_smallest_step_may_take_more_than_its_share_but_not_more_than_there_is() -> None:
+    found = turn(scaled(9000, 900, 90), share=60, left=200)
+    assert (found.planned.step, found.seconds) == ("quick", 180)
+    assert "fewer would take about 15 min" in found.why
+    assert "quick" not in found.why
+    assert turn(scaled(9000, 900, 90), share=60, left=100) is None
+
+
+def test_what_was_begun_goes_on_at_its_step() -> None:
+    found = turn(scaled(1, 1, 1, begun=2), share=60, left=100)
+    assert (found.planned.step, found.seconds) == ("quick", 60)
+
+
+def test_what_is_complete_is_measured_again_only_at_a_larger_scale() -> None:
+    assert turn(scaled(9000, 30, 3, begun=2, complete=True), share=60, left=100).planned.step == "fewer"
+    assert turn(scaled(9000, 900, 3, begun=2, complete=True), share=60, left=100) is None
+
+
+def test_without_a_forecast_the_smallest_step_is_measured() -> None:
+    found = turn(scaled(1, 1, 1, unknown=1), share=60, left=100)
+    assert (found.planned.step, found.seconds) == ("quick", 100)
