@@ -61,7 +61,9 @@ def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
     treatments = [treatment for treatment in run_advise.treatments(arms) if not treatment.trim]
-    *_, evidence = run_advise.held(Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE])
+    *_, evidence = run_advise.held(
+        Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE]
+    )
     found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
     assert found
     for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):

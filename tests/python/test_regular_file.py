@@ -9,9 +9,9 @@ import pytest
 import synthetic
 from laboratory import call, refusal, success
 
-from heaplab.campaign import store
 from heaplab.cluster.engines import ssh
 from heaplab.errors import UsageError
+from heaplab.results import store
 
 DEEP = "[" * 100_000
 HOSTILE_TOML = {
@@ -90,6 +90,7 @@ def test_results_packed_by_xz_are_read_as_they_were(tmp_path: Path) -> None:
     plain = synthetic.write(synthetic.campaign(), tmp_path / "results.jsonl")
     packed, cut = tmp_path / "packed.jsonl.xz", tmp_path / "cut.jsonl.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes()))
-    assert success(call("report", packed, "--form", "csv")) == success(call("report", plain, "--form", "csv"))
+    table = ("--form", "table")
+    assert success(call("report", packed, *table)) == success(call("report", plain, *table))
     cut.write_bytes(packed.read_bytes()[:-100])
-    assert f"{cut}: cannot be unpacked: " in refusal(call("report", cut, "--form", "csv"))
+    assert f"{cut}: cannot be unpacked: " in refusal(call("report", cut, *table))

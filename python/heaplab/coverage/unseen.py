@@ -15,8 +15,8 @@ NOT_LOADED = "its loader did not load {library}"
 def why_not_seen(pid: int, program: Path, called: str, names: Collection[str], library: str) -> str | None:
     """Why the process, which maps the files `names`, does not have the library; "" if it does.
 
-    None: the process is still being loaded. Raises OSError if it has ended. The name of a library without a path proves nothing, as every
-    program has the C library. `called` is the name of the program for people.
+    None: the process is still being loaded. Raises OSError if it has ended. The name of a library without a
+    path proves nothing, as every program has the C library. `called` is the name of the program for people.
     """
     if "/" in library and library in names:
         return ""

@@ -321,7 +321,11 @@ def test_the_input_is_opened_anew_each_time(tmp_path: Path) -> None:
 
 
 def test_an_input_is_a_regular_file(tmp_path: Path) -> None:
-    for path, said in ((tmp_path, "Is a directory"), (Path("/dev/null"), "not a regular file"), (tmp_path / "none", "No such file")):
+    for path, said in (
+        (tmp_path, "Is a directory"),
+        (Path("/dev/null"), "not a regular file"),
+        (tmp_path / "none", "No such file"),
+    ):
         with pytest.raises(UsageError, match=said):
             standard_input.input_of(path)
 
