@@ -259,9 +259,7 @@ def page(found: Sequence[Costs], rounds: int) -> str:
             INTRODUCTION.format(loop=LOOP),
             f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
             RECORDING + "\n" + markdown.table(RECORDING_HEAD, [cost.recording_row() for cost in found]),
-            REPLAYER
-            + "\n"
-            + markdown.table(["program", "driver", "with calls"], [cost.replay_row() for cost in found]),
+            REPLAYER + "\n" + markdown.table(REPLAYER_HEAD, [cost.replay_row() for cost in found]),
             machine(host.facts()),
         ]
     )
