@@ -61,7 +61,9 @@ def obtain(extra: tuple[Path, ...], allocators: str | None, newer: Path | None) 
     """
     catalog = catalogs.load(extra)
     every = allocators is None or allocators == "all"
-    for name in catalog.allocators if every else [one.strip() for one in (allocators or "").split(",")]:
+    for name in (
+        catalog.allocators if every else [campaign.strip() for campaign in (allocators or "").split(",")]
+    ):
         try:
             if newer and renew(catalog, name, newer):
                 continue
@@ -95,17 +97,22 @@ def campaign_folder(campaigns: Path) -> Path:
 def changed(atlas: Atlas) -> Iterator[str]:
     """Lines about the last campaign: allocators with a new build, and comparisons that are worse with it."""
     last, before = atlas.campaigns[-1], atlas.campaigns[:-1]
-    earlier = {name: one for one in before for name in one.builds if one.machine == last.machine}
+    earlier = {
+        name: campaign for campaign in before for name in campaign.builds if campaign.machine == last.machine
+    }
     both = sorted(earlier.keys() & last.builds.keys())
     new = [name for name in both if earlier[name].builds[name] != last.builds[name]]
     for name in new:
         yield f"new: {name} {last.versions[name]}, before {earlier[name].versions[name]}"
-    changes = [one for one in AtlasSite(atlas, {}).changes if one.new.campaign is last]
-    for one in changes:
-        if one.verdict is GateVerdict.WORSE:
-            ratio, about = one.new.ratio, f"{units.ratio(one.ratio.estimate)} ({units.bounds(one.ratio)})"
+    changes = [change for change in AtlasSite(atlas, {}).changes if change.new.campaign is last]
+    for change in changes:
+        if change.verdict is GateVerdict.WORSE:
+            ratio, about = (
+                change.new.ratio,
+                f"{units.ratio(change.ratio.estimate)} ({units.bounds(change.ratio)})",
+            )
             yield f"worse: {ratio.allocator}, {ratio.measure} of {ratio.about}: {about} of the build before"
-    silent = sum(one.verdict is GateVerdict.COULD_NOT_TELL for one in changes)
+    silent = sum(change.verdict is GateVerdict.COULD_NOT_TELL for change in changes)
     if changes:
         yield f"{units.counted(len(changes), 'comparison')} with the build before, {silent} could not be told"
     else:

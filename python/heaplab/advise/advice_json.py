@@ -29,8 +29,8 @@ def text_of(evidence: Evidence, answers: Sequence[HolderAnswer]) -> str:
 def document(evidence: Evidence, answers: Sequence[HolderAnswer], rows: int) -> dict[str, Any]:
     verdict, *others = (plain(evidence, answer) for answer in answers)
     found = {**verdict, "also": others, "program": evidence.profile.program[:LONGEST_NAME]}
-    if grown := [one for answer in answers for one in answer.growths][: rows + 1]:
-        found["growth"] = [{**asdict(one), "name": one.name[:LONGEST_NAME]} for one in grown]
+    if grown := [growth for answer in answers for growth in answer.growths][: rows + 1]:
+        found["growth"] = [{**asdict(growth), "name": growth.name[:LONGEST_NAME]} for growth in grown]
     return {**found, **measured(evidence, rows)} if evidence.replays else found
 
 
@@ -52,17 +52,17 @@ def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
         "memory": {"allocator": evidence.base.name, "bytes": census.memory, **dict(parts(census))},
         "sites": [
             {
-                "site": profile.chain(one.site)[:LONGEST_NAME],
-                "pinned": one.pinned,
-                "blocks": one.blocks,
-                "live": one.bytes,
-                "pages": one.pages,
-                "mean_age_s": one.ages_us / one.blocks / 1e6,
-                "oldest_s": one.oldest_us / 1e6,
+                "site": profile.chain(holding.site)[:LONGEST_NAME],
+                "pinned": holding.pinned,
+                "blocks": holding.blocks,
+                "live": holding.bytes,
+                "pages": holding.pages,
+                "mean_age_s": holding.ages_us / holding.blocks / 1e6,
+                "oldest_s": holding.oldest_us / 1e6,
             }
-            for one in census.holdings[:rows]
+            for holding in census.holdings[:rows]
         ],
-        "allocators": [allocator(one, place) for one in evidence.replays[: rows + 1]],
+        "allocators": [allocator(replay, place) for replay in evidence.replays[: rows + 1]],
     }
     if evidence.coverage:
         found["coverage"] = evidence.coverage.model_dump()
@@ -71,31 +71,35 @@ def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
             "sites": [profile.chain(site)[:LONGEST_NAME] for site in what_if.sites],
             "allocators": [
                 {
-                    "allocator": one.name,
-                    "less_bytes": list(what_if.less(number, one, place)),
-                    "unpinned": what_if.unpinned(number, one, place),
-                    "unpinned_estimated": what_if.estimated[one.name],
+                    "allocator": growth.name,
+                    "less_bytes": list(what_if.less(number, growth, place)),
+                    "unpinned": what_if.unpinned(number, growth, place),
+                    "unpinned_estimated": what_if.estimated[growth.name],
                 }
-                for number, one in enumerate(evidence.replays[: rows + 1])
+                for number, growth in enumerate(evidence.replays[: rows + 1])
             ],
         }
     if evidence.other_ways:
         found["other_ways"] = [
             {
-                "what": one.name,
-                "worth": one.gain,
-                "sites": [profile.chain(site)[:LONGEST_NAME] for site in one.sites[: rows + 1]],
-                "found": one.found,
-                "predicted": {"seconds": one.seconds, "bytes": one.memory},
-                "measured": one.measured and asdict(one.measured),
+                "what": other_way.name,
+                "worth": other_way.gain,
+                "sites": [profile.chain(site)[:LONGEST_NAME] for site in other_way.sites[: rows + 1]],
+                "found": other_way.found,
+                "predicted": {"seconds": other_way.seconds, "bytes": other_way.memory},
+                "measured": other_way.measured and asdict(other_way.measured),
             }
-            for one in evidence.other_ways
+            for other_way in evidence.other_ways
         ]
     return found
 
 
-def allocator(one: Replays, place: int) -> dict[str, Any]:
-    return {"allocator": one.name, "bytes": list(one.memory(place)), **dict(parts(one.typical(place)))}
+def allocator(replays: Replays, place: int) -> dict[str, Any]:
+    return {
+        "allocator": replays.name,
+        "bytes": list(replays.memory(place)),
+        **dict(parts(replays.typical(place))),
+    }
 
 
 def write_perfetto(evidence: Evidence, answers: Sequence[HolderAnswer], path: Path) -> None:

@@ -45,14 +45,14 @@ def chapters(evidence: Evidence) -> list[Chapter]:
     if not evidence.replays:
         return []
     shown = evidence.replays[:MOST_BANDS]
-    drawings = [bands(evidence, one) for one in shown]
+    drawings = [bands(evidence, drawing) for drawing in shown]
     found = [
         Chapter("memory", "What holds the memory, over time", drawings=drawings),
         Chapter(
             "map",
             f"Which pages are pinned {when(evidence)}",
             ["By address, from the upper left. The colour of a cell mixes what its pages hold."],
-            [one for one in (page_map(evidence, replays) for replays in shown) if one],
+            [drawing for drawing in (page_map(evidence, replays) for replays in shown) if drawing],
         ),
         Chapter("sites", "Who pins pages", tables=[holding_tables.sites(evidence)]),
         Chapter("allocators", "Allocators", tables=[holding_tables.allocators(evidence)]),

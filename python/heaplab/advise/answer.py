@@ -78,9 +78,9 @@ class Evidence:
     def trimmed_apart(self) -> int:
         """Bytes that the sites apart give back with malloc_trim; 0 if the baseline does not have it."""
         found = (
-            self.what_if.less(number, one, self.moment.place)[1]
-            for number, one in enumerate(self.replays)
-            if self.what_if and one.name.startswith(f"{self.base.name} + ")
+            self.what_if.less(number, answer, self.moment.place)[1]
+            for number, answer in enumerate(self.replays)
+            if self.what_if and answer.name.startswith(f"{self.base.name} + ")
         )
         return next(found, 0)
 
@@ -96,7 +96,7 @@ class Evidence:
     @property
     def best(self) -> Replays:
         """The treatment with the least memory at the moment."""
-        return min(self.replays, key=lambda one: one.memory(self.moment.place)[1])
+        return min(self.replays, key=lambda replay: replay.memory(self.moment.place)[1])
 
 
 @dataclass(frozen=True)
@@ -120,34 +120,34 @@ def answers_of(evidence: Evidence) -> list[HolderAnswer]:
     if evidence.replays:
         found += [*live_data(evidence, found), *beside_blocks(evidence)]
     if evidence.base_hurried:
-        found = [replace(one, sure=one.sure and one.kind not in BESIDE_BLOCKS) for one in found]
+        found = [replace(answer, sure=answer.sure and answer.kind not in BESIDE_BLOCKS) for answer in found]
     covered = evidence.coverage
     if covered and covered.is_most_beyond:
-        found = [replace(one, sure=False) for one in found]
+        found = [replace(answer, sure=False) for answer in found]
     if covered and covered.matters:
         found.append(HolderAnswer(Kind.BEYOND, sure=True, bytes=covered.beyond))
-    return sorted(found, key=lambda one: -one.bytes) or [nothing(evidence)]
+    return sorted(found, key=lambda answer: -answer.bytes) or [nothing(evidence)]
 
 
 def growing_answers(profile: Profile) -> list[HolderAnswer]:
     """Leaks, and data that grows: known before any replay."""
     found = growths_of(profile)
     kinds = {
-        Kind.LEAK: tuple(one for one in found if one.leaks),
-        Kind.GROWING: tuple(one for one in found if not one.leaks),
+        Kind.LEAK: tuple(answer for answer in found if answer.leaks),
+        Kind.GROWING: tuple(answer for answer in found if not answer.leaks),
     }
     return [growing(kind, growths) for kind, growths in kinds.items() if growths]
 
 
 def growing(kind: Kind, growths: tuple[SiteGrowth, ...]) -> HolderAnswer:
-    in_bytes = sum(one.bytes for one in growths)
-    sure = 2 * sum(one.bytes for one in growths if one.sure) >= in_bytes
+    in_bytes = sum(growth.bytes for growth in growths)
+    sure = 2 * sum(growth.bytes for growth in growths if growth.sure) >= in_bytes
     return HolderAnswer(kind, sure, in_bytes, growths=growths)
 
 
 def live_data(evidence: Evidence, growing: Sequence[HolderAnswer]) -> Iterator[HolderAnswer]:
     """The blocks in use that do not belong to a growth."""
-    rest = evidence.census.live - sum(one.bytes for one in growing)
+    rest = evidence.census.live - sum(answer.bytes for answer in growing)
     if rest >= evidence.worth:
         yield HolderAnswer(Kind.LIVE, sure=True, bytes=rest)
 

@@ -81,7 +81,7 @@ class Replays:
 
     def typical(self, moment: int) -> Census:
         """The census of the moment whose memory is the median."""
-        ordered = sorted((run[moment] for run in self.runs), key=lambda one: one.memory)
+        ordered = sorted((run[moment] for run in self.runs), key=lambda census: census.memory)
         return ordered[(len(ordered) - 1) // 2]
 
     @property

@@ -74,10 +74,10 @@ def growths_of(profile: Profile) -> list[SiteGrowth]:
     """What grows, the most bytes first."""
     clock = clock_of(profile)
     named: dict[str, list[SiteLives]] = {}
-    for one in profile.lifetimes.sites:
-        named.setdefault(profile.chain(one.site), []).append(one)
+    for site in profile.lifetimes.sites:
+        named.setdefault(profile.chain(site.site), []).append(site)
     found = [growth_of(name, sites, clock, profile.timed) for name, sites in named.items()]
-    return sorted((one for one in found if one), key=lambda one: -one.bytes)
+    return sorted((growth for growth in found if growth), key=lambda growth: -growth.bytes)
 
 
 def clock_of(profile: Profile) -> Clock:
@@ -89,11 +89,11 @@ def clock_of(profile: Profile) -> Clock:
 
 def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> SiteGrowth | None:
     """The growth of the call sites of one name, if there is one: a leak, or live bytes that rise."""
-    released = summed([one.released for one in sites])
-    ages = summed([one.ages for one in sites])
-    blocks = summed([one.cohort_blocks for one in sites])[: clock.cohorts]
-    in_bytes = summed([one.cohort_bytes for one in sites])[: clock.cohorts]
-    freed_last = float(sum(one.freed_last_blocks for one in sites) / max(1.0, ages.sum()))
+    released = summed([site.released for site in sites])
+    ages = summed([site.ages for site in sites])
+    blocks = summed([site.cohort_blocks for site in sites])[: clock.cohorts]
+    in_bytes = summed([site.cohort_bytes for site in sites])[: clock.cohorts]
+    freed_last = float(sum(site.freed_last_blocks for site in sites) / max(1.0, ages.sum()))
     old = clock.cohorts - int(np.ceil(clock.part(BY_FAR * kept_from(released, ages))))
     curve, leaks = np.zeros(1), False
     if old >= (1 - BY_FAR * OLD) * clock.cohorts and blocks[:old].sum() >= FEWEST:
@@ -102,7 +102,7 @@ def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> S
     if rising:
         found = first_steady(curve, clock)
     else:
-        course = summed([[*one.course, *[0] * (clock.cohorts - 1 - len(one.course))] for one in sites])
+        course = summed([[*site.course, *[0] * (clock.cohorts - 1 - len(site.course))] for site in sites])
         curve = np.array([0.0, *course, in_bytes.sum()])
         found = steadiness(curve, clock, begin_of(curve), needed=RISE) if curve.any() else None
     if found is None or found.gained < SMALLEST:
@@ -112,7 +112,7 @@ def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> S
     span = clock.seconds[len(curve) - 1] - clock.seconds[found.begin]
     calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[found.begin]
     return SiteGrowth(
-        site=max(sites, key=lambda one: sum(one.cohort_blocks)).site,
+        site=max(sites, key=lambda site: sum(site.cohort_blocks)).site,
         name=name,
         leaks=leaks,
         sure=timed and low > 0 and len(curve) - 1 - found.begin >= SPAN * clock.cohorts,
@@ -209,6 +209,6 @@ def steadiness(curve: Numbers, clock: Clock, begin: int, needed: float) -> Stead
 
 def theil_sen(x: Numbers, y: Numbers) -> float:
     """The median slope of all pairs of points."""
-    one, other = np.triu_indices(len(x), 1)
-    apart = x[other] > x[one]
-    return float(np.median((y[other] - y[one])[apart] / (x[other] - x[one])[apart]))
+    growth, other = np.triu_indices(len(x), 1)
+    apart = x[other] > x[growth]
+    return float(np.median((y[other] - y[growth])[apart] / (x[other] - x[growth])[apart]))

@@ -37,17 +37,17 @@ def print_advice(evidence: Evidence, answers: Sequence[HolderAnswer], console: C
 def growths(found: Sequence[SiteGrowth]) -> Table:
     """Call sites whose blocks become more and more."""
     rows = []
-    for one in found[:MOST_SITES]:
+    for replay in found[:MOST_SITES]:
         entries = [
-            Entry("leak" if one.leaks else "growing"),
-            Entry(size(one.bytes)),
-            Entry(units.show(one.blocks, "1")),
-            Entry(units.percent(one.share)),
-            Entry(size(60 * one.of_second) if one.of_second else units.NOTHING),
-            Entry(size(one.of_thousand[1]), small=span(one.of_thousand)),
-            Entry("sure" if one.sure else "likely"),
+            Entry("leak" if replay.leaks else "growing"),
+            Entry(size(replay.bytes)),
+            Entry(units.show(replay.blocks, "1")),
+            Entry(units.percent(replay.share)),
+            Entry(size(60 * replay.of_second) if replay.of_second else units.NOTHING),
+            Entry(size(replay.of_thousand[1]), small=span(replay.of_thousand)),
+            Entry("sure" if replay.sure else "likely"),
         ]
-        rows.append((one.name, entries))
+        rows.append((replay.name, entries))
     columns = ["what", "bytes", "blocks", "of its blocks", "a minute", "per 1,000", "certainty"]
     note = "per 1,000: bytes for each 1,000 allocations of the process, with the interval of their median."
     return Table("What grows", columns, rows, "call site", notes=[note])
@@ -60,19 +60,23 @@ def span(amounts: tuple[float, float, float]) -> str:
 def sites(evidence: Evidence) -> Table:
     """Call sites by the bytes of pages that their surviving blocks keep from the system."""
     census, profile = evidence.census, evidence.profile
-    shown = [one for one in census.holdings[:MOST_SITES] if one.pinned >= SMALLEST_SHARE * census.pinned]
+    shown = [
+        holding
+        for holding in census.holdings[:MOST_SITES]
+        if holding.pinned >= SMALLEST_SHARE * census.pinned
+    ]
     rows = []
-    for one in shown:
-        chain = profile.chain(one.site)
-        title = "\n".join(str(profile.place(address)) for address in profile.stack(one.site))
+    for replay in shown:
+        chain = profile.chain(replay.site)
+        title = "\n".join(str(profile.place(address)) for address in profile.stack(replay.site))
         entries = [
-            Entry(size(one.pinned), title=title),
-            Entry(units.percent(one.pinned / max(census.pinned, 1))),
-            Entry(units.show(one.blocks, "1")),
-            Entry(size(one.bytes)),
-            Entry(size(one.pages)),
-            Entry(_age(evidence, one.ages_us / one.blocks)),
-            Entry(_age(evidence, one.oldest_us)),
+            Entry(size(replay.pinned), title=title),
+            Entry(units.percent(replay.pinned / max(census.pinned, 1))),
+            Entry(units.show(replay.blocks, "1")),
+            Entry(size(replay.bytes)),
+            Entry(size(replay.pages)),
+            Entry(_age(evidence, replay.ages_us / replay.blocks)),
+            Entry(_age(evidence, replay.oldest_us)),
         ]
         rows.append((chain, entries))
     caption = f"Who pins pages under {evidence.base.name} {when(evidence)}"
@@ -89,11 +93,11 @@ def allocators(evidence: Evidence) -> Table:
     """The memory that each treatment holds at the moment, and its parts."""
     place = evidence.moment.place
     rows = []
-    for one in evidence.replays:
-        census = one.typical(place)
-        gain = Entry("") if one is evidence.base else Entry(interval(evidence.gain(one)))
+    for replay in evidence.replays:
+        census = replay.typical(place)
+        gain = Entry("") if replay is evidence.base else Entry(interval(evidence.gain(replay)))
         parts = [Entry(size(getattr(census, part))) for part in PARTS]
-        rows.append((one.name, [Entry(interval(one.memory(place))), gain, *parts]))
+        rows.append((replay.name, [Entry(interval(replay.memory(place))), gain, *parts]))
     caption = f"Memory under each allocator {when(evidence)}"
     columns = ["memory", "less", "live", "rounding", "pinned", "retained", "own"]
     note = "Medians of replays, with their least and most in brackets where these differ."
@@ -106,15 +110,15 @@ def what_if(evidence: Evidence) -> Table:
     assert found
     place = evidence.moment.place
     rows = []
-    for number, (one, apart) in enumerate(zip(evidence.replays, found.replays, strict=True)):
+    for number, (replay, apart) in enumerate(zip(evidence.replays, found.replays, strict=True)):
         entries = [
-            Entry(interval(one.memory(place))),
+            Entry(interval(replay.memory(place))),
             Entry(interval(apart.memory(place))),
-            Entry(interval(found.less(number, one, place))),
-            Entry(size(found.unpinned(number, one, place))),
-            Entry(size(found.estimated[one.name])),
+            Entry(interval(found.less(number, replay, place))),
+            Entry(size(found.unpinned(number, replay, place))),
+            Entry(size(found.estimated[replay.name])),
         ]
-        rows.append((one.name, entries))
+        rows.append((replay.name, entries))
     names = "; ".join(evidence.profile.chain(site) for site in found.sites)
     caption = f"What if blocks of {names} had a heap of their own?"
     columns = ["together", "apart", "less", "unpinned", "estimated"]
@@ -128,9 +132,14 @@ def what_if(evidence: Evidence) -> Table:
 def other_ways(evidence: Evidence) -> Table:
     """Buffers reserved, temporaries on the stack, memory trimmed: predicted, and measured by replays."""
     rows = []
-    for one in evidence.other_ways:
-        names = "; ".join(evidence.profile.chain(site) for site in one.sites)
-        rows.append((one.name, [Entry(one.gain), *differences(one), Entry(one.found, small=names)]))
+    for other_way in evidence.other_ways:
+        names = "; ".join(evidence.profile.chain(site) for site in other_way.sites)
+        rows.append(
+            (
+                other_way.name,
+                [Entry(other_way.gain), *differences(other_way), Entry(other_way.found, small=names)],
+            )
+        )
     caption = f"What if blocks were used otherwise, under {evidence.base.name}"
     columns = ["worth it", "time less", "memory less", "faults less", "found"]
     notes = [
@@ -141,13 +150,13 @@ def other_ways(evidence: Evidence) -> Table:
     return Table(caption, columns, rows, "what", notes=notes)
 
 
-def differences(one: OtherWay) -> list[Entry]:
-    if one.measured is None:
+def differences(other_way: OtherWay) -> list[Entry]:
+    if other_way.measured is None:
         return [Entry(units.NOTHING)] * 3
     return [
-        difference(one.measured.seconds, "s", one.seconds),
-        difference(one.measured.memory, "B", one.memory),
-        difference(one.measured.faults, "1"),
+        difference(other_way.measured.seconds, "s", other_way.seconds),
+        difference(other_way.measured.memory, "B", other_way.memory),
+        difference(other_way.measured.faults, "1"),
     ]
 
 

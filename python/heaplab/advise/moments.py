@@ -27,11 +27,11 @@ def held_for_nothing(census: Census) -> int:
 def moment_of(profile: Profile, base: Replays) -> Moment:
     """The trough, or the end, with the most memory that is not live; first those without regrowth."""
     found = list(lasting(profile, base))
-    often = sum(one.regrown for one in found[:-1]) >= OFTEN
-    found = [Moment(one.place, one.regrown or often) for one in found]
+    often = sum(moment.regrown for moment in found[:-1]) >= OFTEN
+    found = [Moment(moment.place, moment.regrown or often) for moment in found]
     if not found:
         return Moment(len(base.runs[0]) - 1, regrown=False)
-    return max(found, key=lambda one: (not one.regrown, held_for_nothing(base.typical(one.place))))
+    return max(found, key=lambda moment: (not moment.regrown, held_for_nothing(base.typical(moment.place))))
 
 
 def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:

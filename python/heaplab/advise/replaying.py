@@ -108,7 +108,7 @@ class Recording:
             census, cost = self.census(workload, treatment.arm, *options)
             own = iter(census)
             # Without samples of its own, a run has those of the first.
-            runs.append(tuple(one if one.why == SAMPLE else next(own) for one in runs[0]) if runs else census)
+            runs.append(tuple(run if run.why == SAMPLE else next(own) for run in runs[0]) if runs else census)
             if cost.seconds > LONG_S:
                 break
         return Replays(treatment.name, tuple(runs))

@@ -133,7 +133,7 @@ def tell_growth(profile: Profile) -> None:
 
 def affordable(profile: Profile, plan: Sequence[Treatment]) -> bool:
     """Whether replays at the recorded pace take at most as long as people wait."""
-    slow = sum(one.purges_by_time for one in plan)
+    slow = sum(treatment.purges_by_time for treatment in plan)
     return profile.timed and profile.seconds * slow * RUNS <= PATIENCE
 
 

@@ -76,10 +76,10 @@ def _growing(evidence: Evidence, verdict: HolderAnswer) -> str:
 
 def _growths(profile: Profile, verdict: HolderAnswer) -> str:
     growths = verdict.growths
-    blocks, acquired = sum(one.blocks for one in growths), sum(one.acquired for one in growths)
-    names = " and ".join(one.name for one in growths[:NAMED])
+    blocks, acquired = sum(each.blocks for each in growths), sum(each.acquired for each in growths)
+    names = " and ".join(each.name for each in growths[:NAMED])
     more = f" and {units.counted(len(growths) - NAMED, 'more call site')}" if len(growths) > NAMED else ""
-    last = sum(one.freed_last * one.blocks for one in growths) / max(1, blocks)
+    last = sum(each.freed_last * each.blocks for each in growths) / max(1, blocks)
     some = f"{units.show(blocks, '1')} of {units.counted(acquired, 'block')}"
     what = f"{size(verdict.bytes)} in {some} of {names}{more}"
     if verdict.kind is Kind.LEAK:
@@ -93,9 +93,9 @@ def _growths(profile: Profile, verdict: HolderAnswer) -> str:
 
 def rate(profile: Profile, growths: Sequence[SiteGrowth]) -> str:
     """How fast blocks become more, and how long until live memory has doubled."""
-    low, typical, high = (sum(one.of_thousand[place] for one in growths) for place in range(3))
+    low, typical, high = (sum(each.of_thousand[place] for each in growths) for place in range(3))
     text = f"{interval((int(low), int(typical), int(high)))} for each 1,000 allocations"
-    second = sum(one.of_second for one in growths)
+    second = sum(each.of_second for each in growths)
     if second <= 0:
         return text
     doubled = units.show(profile.live_before_last_act / second, "s")
@@ -113,8 +113,8 @@ def _retained(evidence: Evidence, verdict: HolderAnswer) -> str:
 def _pinned(evidence: Evidence, verdict: HolderAnswer) -> str:
     what_if, census = evidence.what_if, evidence.census
     assert what_if
-    blocks = sum(one.blocks for one in census.holdings if one.site in what_if.sites)
-    live = sum(one.bytes for one in census.holdings if one.site in what_if.sites)
+    blocks = sum(holding.blocks for holding in census.holdings if holding.site in what_if.sites)
+    live = sum(holding.bytes for holding in census.holdings if holding.site in what_if.sites)
     sites = sites_of(evidence.profile, what_if.sites)
     what = f"{interval(verdict.gain)} of {size(census.memory)} come back"
     if verdict.gain[1] < evidence.worth:

@@ -48,7 +48,7 @@ class PairedReplays:
         self._recording.told(name)
         other = self._recording.workload(option, f"--{option}", ",".join(map(str, sites)))
         pairs = pairs_of(lambda: self._cost(self._plain.path), lambda: self._cost(other.path))
-        call = median(one.seconds for one, _ in pairs) / max(self._plain.calls, 1)
+        call = median(before.seconds for before, _ in pairs) / max(self._plain.calls, 1)
         measured = compared(pairs)
         return OtherWay(
             name,
@@ -85,7 +85,7 @@ class PairedReplays:
 
 
 def pairs_of(
-    one: Callable[[], Cost], other: Callable[[], Cost], rounds: int = ROUNDS
+    before: Callable[[], Cost], other: Callable[[], Cost], rounds: int = ROUNDS
 ) -> list[tuple[Cost, Cost]]:
     """Pairs of replays, in which each way is first as often as second; one pair if replays take long.
 
@@ -94,16 +94,16 @@ def pairs_of(
     found: list[tuple[Cost, Cost]] = []
     while len(found) < rounds and may_gain(found) and not (found and found[0][0].seconds > LONG_S):
         if len(found) % 2 == 0:
-            found.append((one(), other()))
+            found.append((before(), other()))
         else:
             second = other()
-            found.append((one(), second))
+            found.append((before(), second))
     return found
 
 
 def may_gain(pairs: Sequence[tuple[Cost, Cost]]) -> bool:
     """Whether all pairs so far agree on a gain of time, or on one of memory."""
-    return any(all(one[what] > other[what] for one, other in pairs) for what in (0, 1))
+    return any(all(before[what] > other[what] for before, other in pairs) for what in (0, 1))
 
 
 def gain(measured: Savings, run: float, worth: float, memory: str) -> str:
@@ -140,7 +140,7 @@ def share_of_run(measured: Savings, run: float) -> float:
 
 
 def compared(pairs: Sequence[tuple[Cost, Cost]]) -> Savings:
-    less = [[a - b for a, b in zip(one, other, strict=True)] for one, other in pairs]
+    less = [[a - b for a, b in zip(before, other, strict=True)] for before, other in pairs]
     seconds, memory, faults = (
         (min(column), median(column), max(column)) for column in zip(*less, strict=True)
     )

@@ -32,28 +32,28 @@ def proposed(census: Census) -> tuple[int, ...]:
     """The fewest sites, at most three, that hold most of the bytes pinned by blocks of these sites alone."""
     if not census.pinned:
         return ()
-    named = [one for one in census.holdings[:MOST_SITES] if one.site]
+    named = [each for each in census.holdings[:MOST_SITES] if each.site]
     for count, holding in enumerate(named, 1):
         if holding.together >= WORTH * census.pinned:
-            return tuple(one.site for one in named[:count])
-    return tuple(one.site for one in named)
+            return tuple(each.site for each in named[:count])
+    return tuple(each.site for each in named)
 
 
 def tried(
     sites: tuple[int, ...], profile: Profile, together: Sequence[Replays], apart: list[Replays], moment: int
 ) -> WhatIf:
     """The sites apart: estimated from replays together, and measured in replays apart."""
-    estimated = {one.name: estimate(one.typical(moment), sites, profile) for one in together}
+    estimated = {holding.name: estimate(holding.typical(moment), sites, profile) for holding in together}
     return WhatIf(sites, estimated, apart)
 
 
 def estimate(census: Census, sites: Sequence[int], profile: Profile) -> int:
     """Bytes no longer pinned: pages that only these sites pin, less the pages that their own heap pins."""
-    chosen = [one for one in census.holdings if one.site in sites]
+    chosen = [holding for holding in census.holdings if holding.site in sites]
     first = census.holdings[: len(chosen)]
-    alone = first[-1].together if first and all(one.site in sites for one in first) else 0
+    alone = first[-1].together if first and all(holding.site in sites for holding in first) else 0
     known = {site.number: site for site in profile.sites}
-    anew = sum(own_heap(one, known.get(one.site)) - one.bytes for one in chosen)
+    anew = sum(own_heap(holding, known.get(holding.site)) - holding.bytes for holding in chosen)
     return max(0, alone - anew)
 
 

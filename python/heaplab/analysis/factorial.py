@@ -51,8 +51,8 @@ def effects(analysis: Analysis, kind: str, metrics: tuple[str | None, ...]) -> l
     ratios = [stats.geometric_mean(groups_of(analysis, kind, metrics, levels, group)) for group in chosen]
     judged = stats.judge_family(ratios, analysis.control(kind, metrics))
     return [
-        Effect(group, tuple(high[name] for name in group), tuple(low[name] for name in group), one)
-        for group, one in zip(chosen, judged, strict=True)
+        Effect(group, tuple(high[name] for name in group), tuple(low[name] for name in group), effect)
+        for group, effect in zip(chosen, judged, strict=True)
     ]
 
 

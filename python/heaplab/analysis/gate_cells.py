@@ -73,19 +73,33 @@ def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCel
 
     If two campaigns measured the same metric of a cell, the later campaign counts.
     """
-    every = (one for analysis in analyses for one in cells_of(analysis, limits))
-    found = list({(one.experiment, one.cell, one.metric): one for one in every}.values())
-    ratios, controls = [one.ratio for one in found], [one.control for one in found]
-    verdicts = stats.judge_gate(ratios, controls, [one.limit for one in found])
-    judged = [replace(one, verdict=verdict) for one, verdict in zip(found, verdicts, strict=True)]
+    every = (comparison for analysis in analyses for comparison in cells_of(analysis, limits))
+    found = list(
+        {
+            (comparison.experiment, comparison.cell, comparison.metric): comparison for comparison in every
+        }.values()
+    )
+    ratios, controls = (
+        [comparison.ratio for comparison in found],
+        [comparison.control for comparison in found],
+    )
+    verdicts = stats.judge_gate(ratios, controls, [comparison.limit for comparison in found])
+    judged = [
+        replace(comparison, verdict=verdict) for comparison, verdict in zip(found, verdicts, strict=True)
+    ]
     counted = {
-        (one.experiment, one.cell)
-        for one in judged
-        if one.about is UNDER_CALLGRIND and one.verdict is not GateVerdict.COULD_NOT_TELL
+        (comparison.experiment, comparison.cell)
+        for comparison in judged
+        if comparison.about is UNDER_CALLGRIND and comparison.verdict is not GateVerdict.COULD_NOT_TELL
     }
     return [
-        replace(one, told_by_count=one.is_time and one.is_silent and (one.experiment, one.cell) in counted)
-        for one in judged
+        replace(
+            comparison,
+            told_by_count=comparison.is_time
+            and comparison.is_silent
+            and (comparison.experiment, comparison.cell) in counted,
+        )
+        for comparison in judged
     ]
 
 
@@ -96,10 +110,11 @@ def seconds_for_limits(analysis: Analysis, cells: Sequence[GateCell]) -> float:
     """
     studies = analysis.between_allocators
     of_round = sum(block_seconds(study, cell) for study in studies for cell in study.cells_run)
-    silent = [one for one in cells if one.is_silent and one.metric != INSTRUCTIONS]
+    silent = [each for each in cells if each.is_silent and each.metric != INSTRUCTIONS]
     more = [
-        (stats.times_the_blocks_of_gate(one.ratio, one.control, one.limit) - 1) * one.ratio.count
-        for one in silent
+        (stats.times_the_blocks_of_gate(comparison.ratio, comparison.control, comparison.limit) - 1)
+        * comparison.ratio.count
+        for comparison in silent
     ]
     return max(more, default=0.0) * of_round
 

@@ -27,11 +27,11 @@ class Gate:
     @property
     def outcome(self) -> GateOutcome:
         """The worst of all: worse; nothing compared or a run without a figure; what could not be told."""
-        if any(one.verdict is GateVerdict.WORSE for one in self.cells):
+        if any(cell.verdict is GateVerdict.WORSE for cell in self.cells):
             return GateOutcome.WORSE
         if self.lost or not self.cells:
             return GateOutcome.FAILED
-        silent = any(one.is_silent for one in self.cells)
+        silent = any(cell.is_silent for cell in self.cells)
         return GateOutcome.COULD_NOT_TELL if silent else GateOutcome.NOT_WORSE
 
     @property

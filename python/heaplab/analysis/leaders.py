@@ -32,12 +32,12 @@ def measures(analysis: Analysis) -> list[Mapping[str, Interval]]:
     people tune servers for it. An arm without a figure in some cell is left out.
     """
     kinds = {study.workload.kind for study in analysis.between_allocators}
-    summaries = [one for kind in kinds for one in analysis.summaries(kind) if one.complete]
+    summaries = [summary for kind in kinds for summary in analysis.summaries(kind) if summary.complete]
     ratios: list[Mapping[str, Interval]] = [
-        {one.allocator: getattr(one, measure).ratio for one in summaries}
+        {summary.allocator: getattr(summary, measure).ratio for summary in summaries}
         for measure in ("time", "memory", "cost")
     ]
-    idle = after_idling(analysis, [one.allocator for one in summaries])
+    idle = after_idling(analysis, [summary.allocator for summary in summaries])
     return [*ratios, idle] if idle else ratios
 
 

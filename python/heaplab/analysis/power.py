@@ -24,12 +24,14 @@ class Outlook:
 
     @property
     def decided(self) -> int:
-        return sum(one.verdict is not Verdict.UNDECIDED for one in self.judged)
+        return sum(comparison.verdict is not Verdict.UNDECIDED for comparison in self.judged)
 
     @property
     def half_width(self) -> float:
         """The median half-width of the intervals; not a number without any."""
-        return median([one.ratio.half_width for one in self.judged if one.ratio.bounded] or [nan])
+        return median(
+            [comparison.ratio.half_width for comparison in self.judged if comparison.ratio.bounded] or [nan]
+        )
 
     def for_share(self, share: float) -> float:
         """The number of further blocks after which this share of the undecided comparisons is decided."""
@@ -45,17 +47,17 @@ class Power:
     run_s: float  # median s of a run
     foreign: float  # share of the CPU time that other processes used, mean over the runs
 
-    def seconds_until(self, one: Outlook, share: float) -> float:
+    def seconds_until(self, each: Outlook, share: float) -> float:
         """Until this share of the undecided is decided; infinity: never; not a number: not known."""
-        blocks = one.for_share(share)
-        if blocks == inf and not (one.blocks and isfinite(one.half_width)):
+        blocks = each.for_share(share)
+        if blocks == inf and not (each.blocks and isfinite(each.half_width)):
             return nan
         return blocks * self.round_s
 
     @property
     def seconds_left(self) -> float:
         """Until all is decided, as far as is known; not a number if nothing is known, or all is decided."""
-        times = [self.seconds_until(one, 1.0) for one in self.outlooks if one.more]
+        times = [self.seconds_until(each, 1.0) for each in self.outlooks if each.more]
         return max((time for time in times if not isnan(time)), default=nan)
 
 
@@ -74,22 +76,29 @@ def power_of(analysis: Analysis) -> Power:
 
 def outlooks_by_aspect(analysis: Analysis) -> list[Outlook]:
     summaries = aspect_summaries(analysis)
-    family = sum(len(one.judged) for one in summaries)
+    family = sum(len(summary.judged) for summary in summaries)
     return [
-        outlook(one.about.id, list(one.judged.values()), max(1, one.control.count // one.cells), family)
-        for one in summaries
+        outlook(
+            summary.about.id,
+            list(summary.judged.values()),
+            max(1, summary.control.count // summary.cells),
+            family,
+        )
+        for summary in summaries
     ]
 
 
 def outlook_of(study: Study) -> Outlook:
     judged = list(study.judged(study.main_metric).values())
-    blocks = min((one.ratio.count for one in judged), default=0)
+    blocks = min((comparison.ratio.count for comparison in judged), default=0)
     return outlook(study.name, judged, blocks, len(judged))
 
 
 def outlook(name: str, judged: list[Judged], blocks: int, family: int) -> Outlook:
-    still_open = [one for one in judged if one.verdict is Verdict.UNDECIDED]
-    return Outlook(name, judged, blocks, [stats.more_blocks(one, family, blocks) for one in still_open])
+    still_open = [comparison for comparison in judged if comparison.verdict is Verdict.UNDECIDED]
+    return Outlook(
+        name, judged, blocks, [stats.more_blocks(comparison, family, blocks) for comparison in still_open]
+    )
 
 
 def block_seconds(study: Study, cell: MeasuredCell) -> float:
@@ -129,4 +138,6 @@ def mean_noise(found: Iterable[tuple[Noise, int]]) -> Noise | None:
         return None
     runs = sum(count for _, count in known)
     names = ("runs", "foreign", "blocks", "drift", "deviation")
-    return Noise(*(sum(getattr(one, name) * count for one, count in known) / runs for name in names))
+    return Noise(
+        *(sum(getattr(comparison, name) * count for comparison, count in known) / runs for name in names)
+    )

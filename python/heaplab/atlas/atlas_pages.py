@@ -73,7 +73,7 @@ class AtlasSite:
         self.atlas = atlas
         self.links = links
         self.changes = build_changes(atlas)
-        self.worse = [one for one in self.changes if one.verdict is GateVerdict.WORSE]
+        self.worse = [change for change in self.changes if change.verdict is GateVerdict.WORSE]
 
     def pages(self) -> Iterator[AtlasPage]:
         yield self.first()
@@ -113,12 +113,12 @@ class AtlasSite:
     def allocator_table(self) -> Table:
         rows = []
         for name in self.atlas.allocators:
-            held = [one for one in self.atlas.campaigns if name in one.versions]
-            versions = list(dict.fromkeys(one.versions[name] for one in reversed(held)))
+            held = [campaign for campaign in self.atlas.campaigns if name in campaign.versions]
+            versions = list(dict.fromkeys(dated.versions[name] for dated in reversed(held)))
             entries = [
                 left(wording.shortened(versions, NAMED)),
                 Entry(str(len(held))),
-                Entry(str(sum(one.new.ratio.allocator == name for one in self.worse))),
+                Entry(str(sum(dated.new.ratio.allocator == name for dated in self.worse))),
                 left(held[-1].date if held else ""),
             ]
             rows.append((link(self.links, "", "allocator", name), entries))
@@ -136,7 +136,7 @@ class AtlasSite:
     def machine_table(self) -> Table:
         rows = []
         for name in self.atlas.machines:
-            held = [one for one in self.atlas.campaigns if one.machine == name]
+            held = [campaign for campaign in self.atlas.campaigns if campaign.machine == name]
             entries = [Entry(str(len(held))), left(held[0].date), left(held[-1].date)]
             rows.append((link(self.links, "", "machine", name), entries))
         return Table("", ["campaigns", "first", "last"], rows, "machine")
@@ -148,22 +148,22 @@ class AtlasSite:
         return dict(sorted(found.items()))
 
     def allocator(self, name: str, place: str) -> AtlasPage:
-        own = [one for one in self.atlas.ratios if one.ratio.allocator == name]
-        aspects = [one for one in self.atlas.aspects if one.ratio.allocator == name]
-        rows = [(self.to_workload(one.ratio.about), one) for one in newest(own)]
-        held = [one for one in self.atlas.campaigns if name in one.versions]
+        own = [ratio for ratio in self.atlas.ratios if ratio.ratio.allocator == name]
+        aspects = [aspect for aspect in self.atlas.aspects if aspect.ratio.allocator == name]
+        rows = [(self.to_workload(dated.ratio.about), dated) for dated in newest(own)]
+        held = [campaign for campaign in self.atlas.campaigns if name in campaign.versions]
         return AtlasPage(
             place,
             name,
             f"{units.counted(len(held), 'campaign')}; to the baseline of each",
             [
-                self.regressions([one for one in self.worse if one.new.ratio.allocator == name], "../"),
+                self.regressions([dated for dated in self.worse if dated.new.ratio.allocator == name], "../"),
                 AtlasSection(
                     "By aspect, over time",
                     "aspects",
                     [] if aspects else ["No campaign answers by aspect: `heaplab compare` does."],
-                    [ratio_table("", "aspect", [(one.ratio.about, one) for one in newest(aspects)])],
-                    drawings=self.drawn(aspects, lambda one: one.campaign.machine),
+                    [ratio_table("", "aspect", [(dated.ratio.about, dated) for dated in newest(aspects)])],
+                    drawings=self.drawn(aspects, lambda aspect: aspect.campaign.machine),
                 ),
                 AtlasSection(
                     "Every experiment",
@@ -178,14 +178,14 @@ class AtlasSite:
     def drawn(self, found: Sequence[Dated], by: Callable[[Dated], str]) -> list[Drawing]:
         """A picture for each subject and measure: one panel, a line for each value of `by`."""
         lines: dict[tuple[str, str], dict[str, list[Dated]]] = {}
-        for one in found:
-            subject = lines.setdefault((one.ratio.about, one.ratio.measure), {})
-            subject.setdefault(by(one), []).append(one)
-        styles = palette.styles(["", *sorted({by(one) for one in found})])
+        for each in found:
+            subject = lines.setdefault((each.ratio.about, each.ratio.measure), {})
+            subject.setdefault(by(each), []).append(each)
+        styles = palette.styles(["", *sorted({by(dated) for dated in found})])
         drawn = [
             over_time(titled(about, measure), {"": own}, styles) for (about, measure), own in lines.items()
         ]
-        return [one for one in drawn if one]
+        return [dated for dated in drawn if dated]
 
     def to_workload(self, experiment: str) -> str:
         workload = self.atlas.experiments[experiment].workload
@@ -207,8 +207,10 @@ class AtlasSite:
 
     def experiment(self, name: str) -> AtlasSection:
         about = self.atlas.experiments[name]
-        found = [one for one in self.atlas.ratios if one.ratio.about == name]
-        rows = [(link(self.links, "../", "allocator", one.ratio.allocator), one) for one in newest(found)]
+        found = [ratio for ratio in self.atlas.ratios if ratio.ratio.about == name]
+        rows = [
+            (link(self.links, "../", "allocator", dated.ratio.allocator), dated) for dated in newest(found)
+        ]
         styles = palette.styles(["", *self.atlas.allocators])
         drawn = [
             over_time(
@@ -223,22 +225,22 @@ class AtlasSite:
             name,
             [f"Aspect: {about.aspect}."] if about.aspect else [],
             [ratio_table("The last figure of each build", "allocator", rows)],
-            drawings=[one for one in drawn if one],
+            drawings=[dated for dated in drawn if dated],
             commands=[about.again],
         )
 
     @staticmethod
     def by_allocator(found: Sequence[Dated], machine: str, measure: str) -> dict[str, list[Dated]]:
         lines: dict[str, list[Dated]] = {}
-        for one in found:
-            if one.campaign.machine == machine and one.ratio.measure == measure:
-                lines.setdefault(one.ratio.allocator, []).append(one)
+        for dated in found:
+            if dated.campaign.machine == machine and dated.ratio.measure == measure:
+                lines.setdefault(dated.ratio.allocator, []).append(dated)
         return lines
 
     def machine(self, name: str, place: str) -> AtlasPage:
-        held = [one for one in self.atlas.campaigns if one.machine == name]
-        aspects = [one for one in self.atlas.aspects if one.campaign.machine == name]
-        ratios = [one for one in self.atlas.ratios if one.campaign.machine == name]
+        held = [campaign for campaign in self.atlas.campaigns if campaign.machine == name]
+        aspects = [aspect for aspect in self.atlas.aspects if aspect.campaign.machine == name]
+        ratios = [ratio for ratio in self.atlas.ratios if ratio.campaign.machine == name]
         tables = [self.last_of(aspects, measure, "aspect") for measure in MEASURES]
         every = [self.last_of(ratios, measure, "experiment") for measure in MEASURES]
         return AtlasPage(
@@ -260,11 +262,11 @@ class AtlasSite:
 
     def last_of(self, found: Sequence[Dated], measure: str, corner: str) -> Table:
         rows: dict[str, dict[str, Dated]] = {}
-        for one in found:
-            if one.ratio.measure == measure:
-                about = one.ratio.about
+        for dated in found:
+            if dated.ratio.measure == measure:
+                about = dated.ratio.about
                 title = self.to_workload(about) if corner == "experiment" else about
-                rows.setdefault(title, {})[one.ratio.allocator] = one
+                rows.setdefault(title, {})[dated.ratio.allocator] = dated
         return matrix(f"{measure.capitalize()}, to the baseline", corner, rows)
 
 

@@ -35,30 +35,30 @@ def newest(found: Iterable[Dated]) -> list[Dated]:
     """The last ratio of each subject, measure, allocator, build, machine and scale, the newest first."""
     last = {
         (
-            one.ratio.about,
-            one.ratio.measure,
-            one.ratio.allocator,
-            one.build,
-            one.campaign.machine,
-            one.campaign.scale,
-        ): one
-        for one in found
+            dated.ratio.about,
+            dated.ratio.measure,
+            dated.ratio.allocator,
+            dated.build,
+            dated.campaign.machine,
+            dated.campaign.scale,
+        ): dated
+        for dated in found
     }
-    return sorted(last.values(), key=lambda one: (one.campaign.started, one.ratio.about), reverse=True)
+    return sorted(last.values(), key=lambda dated: (dated.campaign.started, dated.ratio.about), reverse=True)
 
 
 def ratio_table(caption: str, corner: str, rows: Sequence[tuple[str, Dated]]) -> Table:
     columns = ["measure", "to the baseline", "verdict", "version", "baseline", "machine", "date"]
     found = []
-    for name, one in rows:
+    for name, dated in rows:
         entries = [
-            left(one.ratio.measure),
-            replace(ratio_of(one), title=""),
-            left(wording.verdict(one.ratio.judged, METRICS[one.ratio.measure])),
-            left(one.version),
-            left(one.campaign.baseline),
-            left(one.campaign.machine),
-            left(f"{one.campaign.date}, {one.campaign.scale}"),
+            left(dated.ratio.measure),
+            replace(ratio_of(dated), title=""),
+            left(wording.verdict(dated.ratio.judged, METRICS[dated.ratio.measure])),
+            left(dated.version),
+            left(dated.campaign.baseline),
+            left(dated.campaign.machine),
+            left(f"{dated.campaign.date}, {dated.campaign.scale}"),
         ]
         found.append((name, entries))
     return Table(caption, columns, found, corner)
@@ -69,7 +69,7 @@ def matrix(caption: str, corner: str, rows: Mapping[str, Mapping[str, Dated]]) -
     columns = sorted({name for row in rows.values() for name in row})
     nothing = Entry(units.NOTHING)
     entries = [
-        (name, [ratio_of(row[one], colored=True) if one in row else nothing for one in columns])
+        (name, [ratio_of(row[column], colored=True) if column in row else nothing for column in columns])
         for name, row in rows.items()
     ]
     return Table(caption, columns, entries, corner)
@@ -78,32 +78,32 @@ def matrix(caption: str, corner: str, rows: Mapping[str, Mapping[str, Dated]]) -
 def change_table(caption: str, changes: Sequence[BuildChange], links: Links, up: str) -> Table:
     columns = ["experiment", "measure", "new to old", "old", "new", "limit", "machine"]
     rows = []
-    for one in changes:
-        ratio, bounds = units.ratio(one.ratio.estimate), units.bounds(one.ratio)
+    for change in changes:
+        ratio, bounds = units.ratio(change.ratio.estimate), units.bounds(change.ratio)
         entries = [
-            left(one.new.ratio.about),
-            left(one.new.ratio.measure),
-            Entry(ratio, bounds, "bad", "▲", title=one.verdict),
-            *(left(f"{dated.version}, {dated.campaign.date}") for dated in (one.old, one.new)),
-            Entry(units.percent(one.limit)),
-            left(one.new.campaign.machine),
+            left(change.new.ratio.about),
+            left(change.new.ratio.measure),
+            Entry(ratio, bounds, "bad", "▲", title=change.verdict),
+            *(left(f"{dated.version}, {dated.campaign.date}") for dated in (change.old, change.new)),
+            Entry(units.percent(change.limit)),
+            left(change.new.campaign.machine),
         ]
-        rows.append((link(links, up, "allocator", one.new.ratio.allocator), entries))
+        rows.append((link(links, up, "allocator", change.new.ratio.allocator), entries))
     return Table(caption, columns, rows, "allocator")
 
 
 def campaign_table(campaigns: Sequence[AtlasCampaign], links: Links, up: str) -> Table:
     columns = ["machine", "scale", "experiments", "runs", "heaplab", "measured by", "file"]
     rows = []
-    for one in reversed(campaigns):
+    for campaign in reversed(campaigns):
         entries = [
-            left(link(links, up, "machine", one.machine)),
-            left(one.scale),
-            Entry(str(len(one.experiments))),
-            Entry(f"{one.runs:,}"),
-            left(one.heaplab),
-            left(Markup("<code>{}</code>").format(one.command)),
-            left(one.file),
+            left(link(links, up, "machine", campaign.machine)),
+            left(campaign.scale),
+            Entry(str(len(campaign.experiments))),
+            Entry(f"{campaign.runs:,}"),
+            left(campaign.heaplab),
+            left(Markup("<code>{}</code>").format(campaign.command)),
+            left(campaign.file),
         ]
-        rows.append((one.started[:16].replace("T", " "), entries))
+        rows.append((campaign.started[:16].replace("T", " "), entries))
     return Table("The newest first", columns, rows, "date")

@@ -130,10 +130,10 @@ def ratios_of(analysis: Analysis, known: Mapping[str, Any]) -> Iterator[AtlasRat
         studies = [(study, metric_of(study, measure)) for study in analysis.between_allocators]
         groups = [[*of_study(study, metric)] for study, metric in studies if metric]
         found = list(chain.from_iterable(groups))
-        judged = stats.judge_family([ratio for *_, ratio, _ in found], [one for *_, one in found])
-        for (study, name, _, _), one in zip(found, judged, strict=True):
+        judged = stats.judge_family([ratio for *_, ratio, _ in found], [judgement for *_, judgement in found])
+        for (study, name, _, _), each in zip(found, judged, strict=True):
             settings = settings_of(analysis, study, known)
-            yield AtlasRatio(study.experiment.id, measure, name, one, settings)
+            yield AtlasRatio(study.experiment.id, measure, name, each, settings)
 
 
 def of_study(study: Study, metric: str) -> Iterator[tuple[Study, str, Interval, Interval]]:

@@ -29,32 +29,32 @@ class Atlas:
     """All campaigns, the oldest first; a campaign that is given twice counts once."""
 
     def __init__(self, campaigns: Iterable[AtlasCampaign]) -> None:
-        by_identity = {(one.id, one.started, one.machine): one for one in campaigns}
-        self.campaigns = sorted(by_identity.values(), key=lambda one: (one.started, one.id))
+        by_identity = {(campaign.id, campaign.started, campaign.machine): campaign for campaign in campaigns}
+        self.campaigns = sorted(by_identity.values(), key=lambda campaign: (campaign.started, campaign.id))
 
     @cached_property
     def machines(self) -> list[str]:
-        return sorted({one.machine for one in self.campaigns})
+        return sorted({campaign.machine for campaign in self.campaigns})
 
     @cached_property
     def allocators(self) -> list[str]:
         """The allocators with figures of their own, and the baselines."""
         named = {dated.ratio.allocator for dated in [*self.ratios, *self.aspects]}
-        return sorted(named | {one.baseline for one in self.campaigns})
+        return sorted(named | {campaign.baseline for campaign in self.campaigns})
 
     @cached_property
     def experiments(self) -> dict[str, AtlasExperiment]:
         """The experiments by id, each as the last campaign measured it."""
-        found = {name: item for one in self.campaigns for name, item in one.experiments.items()}
+        found = {name: item for campaign in self.campaigns for name, item in campaign.experiments.items()}
         return dict(sorted(found.items()))
 
     @cached_property
     def ratios(self) -> list[Dated]:
-        return [Dated(one, ratio) for one in self.campaigns for ratio in one.ratios]
+        return [Dated(campaign, ratio) for campaign in self.campaigns for ratio in campaign.ratios]
 
     @cached_property
     def aspects(self) -> list[Dated]:
-        return [Dated(one, ratio) for one in self.campaigns for ratio in one.aspects]
+        return [Dated(campaign, ratio) for campaign in self.campaigns for ratio in campaign.aspects]
 
 
 def gathered(paths: Sequence[Path]) -> Atlas:

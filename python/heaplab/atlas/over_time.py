@@ -39,21 +39,23 @@ def over_time(title: str, panels: Mapping[str, Lines], styles: Mapping[str, Styl
 
 def with_intervals(lines: Lines) -> Lines:
     """Only the ratios that have an interval: without an interval a ratio may be noise."""
-    known = {name: [one for one in line if one.ratio.judged.ratio.bounded] for name, line in lines.items()}
+    known = {
+        name: [dated for dated in line if dated.ratio.judged.ratio.bounded] for name, line in lines.items()
+    }
     return {name: line for name, line in known.items() if line}
 
 
 def draw(axis: Axes, name: str, line: Sequence[Dated], style: Style) -> None:
     """A line with its interval as a band, and a marker at each new build."""
-    points = {datetime.fromisoformat(one.campaign.started).timestamp() / DAY_S: one for one in line}
-    estimates = [(day, one.ratio.judged.ratio.estimate) for day, one in points.items()]
+    points = {datetime.fromisoformat(each.campaign.started).timestamp() / DAY_S: each for each in line}
+    estimates = [(day, each.ratio.judged.ratio.estimate) for day, each in points.items()]
     shown = [(day, points[day]) for day, _ in stats.thin(estimates, POINTS_MOST)]
-    marks.banded_line(axis, [(day, one.ratio.judged.ratio) for day, one in shown], name, style)
-    before = ["", *(one.build for _, one in shown)]
-    axis.lines[-1].set_markevery([at for at, (_, one) in enumerate(shown) if one.build != before[at]])
+    marks.banded_line(axis, [(day, dated.ratio.judged.ratio) for day, dated in shown], name, style)
+    before = ["", *(dated.build for _, dated in shown)]
+    axis.lines[-1].set_markevery([at for at, (_, dated) in enumerate(shown) if dated.build != before[at]])
     if len(shown) == 1:  # the band of a single point has no width
-        [(day, one)] = shown
-        ratio = one.ratio.judged.ratio
+        [(day, each)] = shown
+        ratio = each.ratio.judged.ratio
         axis.plot([day, day], [ratio.low, ratio.high], color=style.color, linewidth=1.1)
 
 

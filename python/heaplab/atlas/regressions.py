@@ -37,9 +37,9 @@ def build_changes(atlas: Atlas) -> list[BuildChange]:
     builds = [{dated.build: dated for dated in line}.values() for line in lines(atlas)]
     found = [change(old, new) for line in builds for old, new in pairwise(line)]
     verdicts = stats.judge_gate(
-        [one.ratio for one in found], [one.control for one in found], [one.limit for one in found]
+        [each.ratio for each in found], [each.control for each in found], [each.limit for each in found]
     )
-    return [replace(one, verdict=verdict) for one, verdict in zip(found, verdicts, strict=True)]
+    return [replace(each, verdict=verdict) for each, verdict in zip(found, verdicts, strict=True)]
 
 
 def lines(atlas: Atlas) -> Iterable[list[Dated]]:

@@ -49,8 +49,8 @@ class CommitTrial:
 
     @property
     def worse(self) -> set[Compared]:
-        found = [one for one in self.cells if one["verdict"] == GateVerdict.WORSE]
-        return {(one["experiment"], tuple(one["cell"].items()), one["measure"]) for one in found}
+        found = [cell for cell in self.cells if cell["verdict"] == GateVerdict.WORSE]
+        return {(cell["experiment"], tuple(cell["cell"].items()), cell["measure"]) for cell in found}
 
 
 class CommitGate:
@@ -89,7 +89,7 @@ class CommitGate:
                 raise  # the request is wrong, not the commit
             found = CommitTrial(State.UNUSABLE, why=str(error))
         self._known[name] = found
-        every = {name: asdict(one) for name, one in self._known.items()}
+        every = {name: asdict(cell) for name, cell in self._known.items()}
         content = {"question": self._question, "known": every}
         write_text(self.folder / FILE_NAME, json.dumps(content, indent=2))
         return found
@@ -135,8 +135,8 @@ class CommitGate:
             kept = json.loads(regular_file.content_of(path))
             question = kept["question"]
             known = {
-                name: CommitTrial(**one | {"state": State(one["state"])})
-                for name, one in kept["known"].items()
+                name: CommitTrial(**cell | {"state": State(cell["state"])})
+                for name, cell in kept["known"].items()
             }
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"{path}: not a file of heaplab bisect") from error
@@ -150,19 +150,20 @@ def judged(
 ) -> CommitTrial:
     """The verdict on the comparisons `concerned`. A commit with failed runs has no verdict but "worse"."""
     gate = run_gate.judged([load(path) for path in paths], limits)
-    cells = [one for one in gate.cells if not concerned or compared_in(one) in concerned]
+    cells = [cell for cell in gate.cells if not concerned or compared_in(cell) in concerned]
     outcome = replace(gate, cells=cells).outcome
     if gate.lost and outcome is not analysis.GateOutcome.WORSE:
         return CommitTrial(State.UNUSABLE, why=f"its runs fail: {gate.lost[0].reason}")
     if len(cells) < len(concerned):
         return CommitTrial(State.COULD_NOT_TELL, why="no figure of what is worse in the end")
     return CommitTrial(
-        State(outcome), [gate_output.plain_cell(one) for one in gate_output.ordered_cells(cells)]
+        State(outcome),
+        [gate_output.plain_cell(ordered_cell) for ordered_cell in gate_output.ordered_cells(cells)],
     )
 
 
-def compared_in(one: analysis.GateCell) -> Compared:
-    return one.experiment, one.cell, gate_output.measure_of(one)
+def compared_in(gate_cell: analysis.GateCell) -> Compared:
+    return gate_cell.experiment, gate_cell.cell, gate_output.measure_of(gate_cell)
 
 
 def refuse_uncounted(work: Work) -> None:

@@ -108,7 +108,7 @@ def searched(line: Sequence[Commit], gate: CommitGate, options: GateOptions) -> 
 
 
 def in_words(trial: CommitTrial) -> str:
-    ratios = [f"{one['measure']} {ratio_of(one)} ({bounds_of(one)})" for one in trial.cells[:1]]
+    ratios = [f"{cell['measure']} {ratio_of(cell)} ({bounds_of(cell)})" for cell in trial.cells[:1]]
     return ": ".join(filter(None, [trial.state, trial.why, *ratios]))
 
 
@@ -127,14 +127,14 @@ def print_found(found: Found) -> None:
             put(out, escape(f"{described(found.line[place])}: {said}"), indent=2)
     shown = found.tried[found.bad or len(found.line) - 1].cells
     columns = [
-        Column("cell", [escape(name_of(one)) for one in shown]),
-        Column("measure", [one["measure"] for one in shown]),
+        Column("cell", [escape(name_of(cell)) for cell in shown]),
+        Column("measure", [cell["measure"] for cell in shown]),
         *ratio_columns(AGAINST_OLD, shown),
     ]
     for head, other in ((BEFORE, found.tried.get(found.good)), (AFRESH, found.afresh)):
         if other and other.cells:
-            by_key = {key_of(one): one for one in other.cells}
-            columns += ratio_columns(head, [by_key.get(key_of(one), {}) for one in shown])
+            by_key = {key_of(cell): cell for cell in other.cells}
+            columns += ratio_columns(head, [by_key.get(key_of(cell), {}) for cell in shown])
     if shown:
         put_table(out, columns)
     if found.afresh and found.afresh.state is not State.WORSE:
@@ -147,8 +147,8 @@ def print_found(found: Found) -> None:
 
 def ratio_columns(head: str, cells: Sequence[dict[str, Any]]) -> list[Column]:
     return [
-        Column(head, [ratio_of(one) for one in cells], right=True),
-        Column(LEVEL, [bounds_of(one) for one in cells]),
+        Column(head, [ratio_of(cell) for cell in cells], right=True),
+        Column(LEVEL, [bounds_of(cell) for cell in cells]),
     ]
 
 

@@ -22,7 +22,7 @@ def headline(budget: Budget, found: Sequence[Beyond]) -> str:
     if not found:
         asked = units.counted(len(budget.sites), "call site")
         return f"WITHIN BUDGET: {asked} of {units.counted(len(budget.threads), 'thread')}, and all others."
-    sites = sum(one.spender != WHOLE for one in found)
+    sites = sum(excess.spender != WHOLE for excess in found)
     if not sites:
         return f"OVER BUDGET: the whole program, by many call sites a little: {more(found[0])}."
     first = found[0]
@@ -32,25 +32,26 @@ def headline(budget: Budget, found: Sequence[Beyond]) -> str:
     )
 
 
-def more(one: Beyond) -> str:
+def more(beyond: Beyond) -> str:
     said = {
-        "calls": f"{units.counted(one.more.calls, 'call')} more",
-        "bytes": f"{units.show(one.more.bytes, 'B')} more",
-        "peak": f"{units.show(one.more.peak, 'B')} more at a time",
+        "calls": f"{units.counted(beyond.more.calls, 'call')} more",
+        "bytes": f"{units.show(beyond.more.bytes, 'B')} more",
+        "peak": f"{units.show(beyond.more.peak, 'B')} more at a time",
     }
-    return ", ".join(said[what] for what in one.grown)
+    return ", ".join(said[what] for what in beyond.grown)
 
 
-def fields(one: Beyond) -> list[str]:
+def fields(beyond: Beyond) -> list[str]:
     """One row, in the order of HEADS: planned, now, and the allowed amount if now is more."""
-    return [*one.spender, *(field(one, what) for what in Spent._fields)]
+    return [*beyond.spender, *(field(beyond, what) for what in Spent._fields)]
 
 
-def field(one: Beyond, what: str) -> str:
+def field(beyond: Beyond, what: str) -> str:
     planned, now, most = (
-        units.show(getattr(amounts, what), UNITS[what]) for amounts in (one.planned, one.now, one.most)
+        units.show(getattr(amounts, what), UNITS[what])
+        for amounts in (beyond.planned, beyond.now, beyond.most)
     )
-    if what in one.grown:
+    if what in beyond.grown:
         return f"{planned} → {now}, may be {most}"
     return planned if planned == now else f"{planned} → {now}"
 
@@ -59,7 +60,7 @@ def print_budget(budget: Budget, found: Sequence[Beyond], costs: str, console: C
     put(console, f"[bold {'red' if found else 'green'}]{escape(headline(budget, found))}[/]")
     if costs:
         put(console, escape(costs))
-    rows = [fields(one) for one in found[:MOST_ROWS]]
+    rows = [fields(excess) for excess in found[:MOST_ROWS]]
     if rows:
         texts = [[escape(text) for text in column] for column in zip(*rows, strict=True)]
         put_table(console, [Column(head, column) for head, column in zip(HEADS, texts, strict=True)])
@@ -69,7 +70,7 @@ def print_budget(budget: Budget, found: Sequence[Beyond], costs: str, console: C
 
 def as_markdown(budget: Budget, found: Sequence[Beyond], costs: str, command: str) -> str:
     """A table for a comment on a pull request."""
-    table = markdown.table(HEADS, [fields(one) for one in found]) if found else ""
+    table = markdown.table(HEADS, [fields(excess) for excess in found]) if found else ""
     return "\n".join(
         [f"**heaplab budget: {headline(budget, found)}**", "", costs, "", table, f"`{command}`", ""]
     )
@@ -77,7 +78,7 @@ def as_markdown(budget: Budget, found: Sequence[Beyond], costs: str, command: st
 
 def write_junit(budget: Budget, found: Sequence[Beyond], path: Path) -> None:
     """A test case for each call site that is budgeted or beyond. Raises OSError."""
-    failed = {one.spender: one for one in found}
+    failed = {excess.spender: excess for excess in found}
     suite = TestSuite("heaplab budget")
     suite.add_testcases(
         [case_of(spender, failed.get(spender)) for spender in dict.fromkeys([*budget.sites, *failed])]

@@ -32,9 +32,9 @@ def beyond(budget: Budget, spending: Spending) -> list[Beyond]:
     found = [
         judged(budget, spender, planned.get(spender, NONE), spent) for spender, spent in spending.of.items()
     ]
-    found.sort(key=lambda one: (-one.more.bytes, -one.more.calls, one.spender))
+    found.sort(key=lambda excess: (-excess.more.bytes, -excess.more.calls, excess.spender))
     found.append(judged(budget, WHOLE, budget.total, spending.total))
-    return [one for one in found if one.grown]
+    return [excess for excess in found if excess.grown]
 
 
 def judged(budget: Budget, spender: Spender, allowance: Allowance, now: Spent) -> Beyond:
@@ -49,10 +49,10 @@ def judged(budget: Budget, spender: Spender, allowance: Allowance, now: Spent) -
 def in_each(runs: Sequence[Sequence[Beyond]]) -> list[Beyond]:
     """The call sites that are beyond their budget in every run, with the amounts of the last run."""
     *before, last = runs
-    known = [{(one.spender, what) for one in run for what in one.grown} for run in before]
+    known = [{(excess.spender, what) for excess in run for what in excess.grown} for run in before]
     found = []
-    for one in last:
-        grown = tuple(what for what in one.grown if all((one.spender, what) in run for run in known))
+    for each in last:
+        grown = tuple(what for what in each.grown if all((each.spender, what) in run for run in known))
         if grown:
-            found.append(Beyond(one.spender, one.planned, one.now, one.most, grown))
+            found.append(Beyond(each.spender, each.planned, each.now, each.most, grown))
     return found

@@ -26,7 +26,7 @@ def cost_of(found: Sequence[Beyond], profile: Profile, recording: Recording, arm
     ).path
     pairs = pairs_of(lambda: recording.cost(grown, arm), lambda: recording.cost(without, arm))
     less = compared(pairs)
-    peak = median(one.memory for one, _ in pairs)
+    peak = median(cost.memory for cost, _ in pairs)
     share, memory = share_of_run(less, profile.seconds), less.memory[1]
     costs = [f"{units.percent(share)} of the run's time"] if share else []
     if less.memory[0] > 0 and memory >= WORTH_MEMORY * peak:
@@ -42,10 +42,10 @@ def shares_of(found: Sequence[Beyond], profile: Profile) -> dict[int, float]:
     for spender, spent in spending_of(profile).of.items():
         totals[spender.site] = totals[spender.site].plus(spent)
     shares: defaultdict[str, float] = defaultdict(float)
-    for one in found:
-        if one.spender != WHOLE:
-            whole = totals[one.spender.site]
-            shares[one.spender.site] += max(
-                getattr(one.more, what) / max(getattr(whole, what), 1) for what in one.grown
+    for cost in found:
+        if cost.spender != WHOLE:
+            whole = totals[cost.spender.site]
+            shares[cost.spender.site] += max(
+                getattr(cost.more, what) / max(getattr(whole, what), 1) for what in cost.grown
             )
     return {site: min(share, 1.0) for name, share in shares.items() for site in sites_of(profile, name)}

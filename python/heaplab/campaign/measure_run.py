@@ -93,16 +93,16 @@ class RunMeasurer:
         all_steps = [self._steps(block, candidate, 0) for candidate in candidates]
         measured = in_slices(all_steps, weights, self.tick, cpus)
         foreign, stolen = host.CpuTime.now().foreign_since(before)
-        whole = sum(one.own for one in measured) or 1.0
+        whole = sum(measurement.own for measurement in measured) or 1.0
         runs = []
-        for place, (candidate, one) in enumerate(zip(candidates, measured, strict=True)):
+        for place, (candidate, each) in enumerate(zip(candidates, measured, strict=True)):
             others = {
-                "turns": one.turns,
-                "foreign_cpu": foreign * one.own / whole,
-                "stolen_cpu": stolen * one.own / whole,
+                "turns": each.turns,
+                "foreign_cpu": foreign * each.own / whole,
+                "stolen_cpu": stolen * each.own / whole,
                 "warming": None if place else warming,
             }
-            run = self._record(block, candidate, order + place, 0, one.result)
+            run = self._record(block, candidate, order + place, 0, each.result)
             runs.append(run.model_copy(update=others))
         return runs
 

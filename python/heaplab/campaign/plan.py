@@ -75,7 +75,9 @@ class Block:
 
 def comparisons(campaign: Campaign) -> list[Comparison]:
     """All comparisons in the order of the experiments and their sweeps."""
-    return [one for item in spec.experiments_of(campaign) for one in comparisons_of(item, campaign)]
+    return [
+        comparison for item in spec.experiments_of(campaign) for comparison in comparisons_of(item, campaign)
+    ]
 
 
 def comparisons_of(experiment: spec.Experiment, campaign: Campaign) -> list[Comparison]:

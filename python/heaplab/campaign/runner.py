@@ -163,8 +163,12 @@ class Runner:
         """Whether every candidate but the baseline, of several, has been given up."""
         given_up = plan.given_up(self._runs_of(comparison))
         baseline = comparison.cells[0].allocators[0]
-        others = [one for one in comparison.candidates if plan.library_of(one.allocator) != baseline]
-        return bool(others) and all(one.key in given_up for one in others)
+        others = [
+            candidate
+            for candidate in comparison.candidates
+            if plan.library_of(candidate.allocator) != baseline
+        ]
+        return bool(others) and all(other.key in given_up for other in others)
 
     def _decide_timings(self) -> None:
         for name in dict.fromkeys(comparison.experiment.id for comparison in self._comparisons):
@@ -209,7 +213,7 @@ class Runner:
         measured = together(block, candidates, weights, len(self.runs), one_cpu)
         for run in measured:
             self._keep(run)
-        self._lasted |= dict.fromkeys((one.key for one in candidates), self.clock() - began)
+        self._lasted |= dict.fromkeys((candidate.key for candidate in candidates), self.clock() - began)
         bad = next(filter(ended_badly, measured), None)
         if bad and block.number == 1 and not any(ended_badly(run) for run in runs):
             why = f"two of it at once do not end well: {bad.reason}"
@@ -310,9 +314,9 @@ def weights_of(candidates: Sequence[Candidate], runs: Sequence[Run]) -> list[flo
         for run in runs
         if run.process and run.status is Status.OK
     }
-    known = [last[one.key] for one in candidates if last.get(one.key)]
+    known = [last[candidate.key] for candidate in candidates if last.get(candidate.key)]
     usual = fmean(known) if known else 1.0
-    return [last.get(one.key) or usual for one in candidates]
+    return [last.get(candidate.key) or usual for candidate in candidates]
 
 
 def ended_badly(run: Run) -> bool:

@@ -62,7 +62,7 @@ def why_never(campaign: Campaign, comparisons: Sequence[Comparison]) -> str:
     cell = comparisons[0].cells[0]
     experiment, workload = cell.experiment, cell.workload
     main = workload.metrics.get(experiment.main_metric or workload.main_metric)
-    latency = any(dict(one.parameters).get("latency") for item in comparisons for one in item.cells)
+    latency = any(dict(each.parameters).get("latency") for item in comparisons for each in item.cells)
     hooks = campaign.prepare or campaign.cleanup
     of_memory = not isinstance(experiment.aspect, str) and experiment.aspect.measure == "memory"
     reasons = {
@@ -85,14 +85,15 @@ def why_not_watched(runs: Sequence[Run]) -> str:
 
 
 def why_disturbed(cell: Cell, seen: Sequence[Behaviour]) -> str:
-    for one in seen:
+    for behaviour in seen:
         # files do not matter to heaplab's own programs: each run has a folder of its own
-        if odd := [text for text in one.oddities if cell.workload.is_users or text != WRITES]:
+        if odd := [text for text in behaviour.oddities if cell.workload.is_users or text != WRITES]:
             return odd[0]
-        if one.waiting > MOST_WAITING:
-            return f"it waits {one.waiting:.0%} of its time"
-        if one.busy > len(os.sched_getaffinity(0)) + ONE_THREAD - 1:
-            return f"it keeps {one.busy:.1f} threads busy, and there are {len(os.sched_getaffinity(0))} CPUs"
+        if behaviour.waiting > MOST_WAITING:
+            return f"it waits {behaviour.waiting:.0%} of its time"
+        cpus = len(os.sched_getaffinity(0))
+        if behaviour.busy > cpus + ONE_THREAD - 1:
+            return f"it keeps {behaviour.busy:.1f} threads busy, and there are {cpus} CPUs"
     return ""
 
 
@@ -111,16 +112,16 @@ def clock_of(
     campaign: Campaign, comparison: Comparison, seen: Sequence[Behaviour | None]
 ) -> tuple[Clock, str]:
     """The clock that decides, and why."""
-    known = [one for one in seen if one]
+    known = [behaviour for behaviour in seen if behaviour]
     if campaign.instructions or comparison.cells[0].workload.server:
         return WALL, "what it is asked for decides what it does"
     if len(known) < len(seen) or not known:
         return WALL, "it could not be watched"
-    waiting = max(one.waiting for one in known)
-    several = [one for one in known if one.busy > ONE_THREAD]
+    waiting = max(entry.waiting for entry in known)
+    several = [entry for entry in known if entry.busy > ONE_THREAD]
     if waiting > MOST_WAITING:
         return WALL, f"it waits up to {waiting:.0%} of its time, which CPU time leaves out"
-    if several and max(one.waiting for one in several) > HARDLY_WAITING:
+    if several and max(behaviour.waiting for behaviour in several) > HARDLY_WAITING:
         return WALL, "its threads wait for each other, which CPU time leaves out"
     who = "its threads hardly wait" if several else "one thread at a time computes and hardly waits"
     return CPU, f"{who}, so other programs change its wall time and not its CPU time"
@@ -129,4 +130,4 @@ def clock_of(
 def on_one_cpu(runs: Iterable[Run]) -> bool:
     """Whether every arm of a comparison keeps one thread busy at a time, by its runs in the first block."""
     seen = [run.behaviour for run in runs if run.behaviour]
-    return bool(seen) and all(one.busy <= ONE_THREAD for one in seen)
+    return bool(seen) and all(behaviour.busy <= ONE_THREAD for behaviour in seen)

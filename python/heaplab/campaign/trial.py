@@ -41,8 +41,8 @@ class Forecast:
 def between_runs(campaign: Campaign) -> Forecast:
     """The forecast without a trial, a lower bound: the time between the runs alone."""
     comparisons = plan.comparisons(campaign)
-    runs = sum(one.blocks * len(one.candidates) for one in comparisons)
-    most = sum(one.blocks_most * len(one.candidates) for one in comparisons)
+    runs = sum(comparison.blocks * len(comparison.candidates) for comparison in comparisons)
+    most = sum(comparison.blocks_most * len(comparison.candidates) for comparison in comparisons)
     return Forecast(runs, most, runs * BETWEEN_S, most * BETWEEN_S, longer=1)
 
 
@@ -58,7 +58,7 @@ def forecast_within(
     counted = between_runs(campaign)
     if not fitting:
         return Forecast(counted.runs, counted.runs_most, unknown=1)
-    blocks = sum(one.blocks for one in fitting)
+    blocks = sum(part.blocks for part in fitting)
     among = tried(fitting)
     most = len(among) * room / blocks  # s that the tried blocks may take together
     began, ended_well = time.monotonic(), 0
@@ -80,9 +80,9 @@ def fitting_memory(campaign: Campaign, needed: dict[str, int]) -> list[plan.Comp
     """The comparisons whose cells need no more memory than a run may use."""
     most = campaign.memory_limit or memory_needs.of_this_machine()
     return [
-        one
-        for one in plan.comparisons(campaign)
-        if all(needed.get(cell.key, 0) <= most for cell in one.cells)
+        comparison
+        for comparison in plan.comparisons(campaign)
+        if all(needed.get(cell.key, 0) <= most for cell in comparison.cells)
     ]
 
 

@@ -93,10 +93,10 @@ def merged(done: Sequence[Execution]) -> Execution:
 
 def mean_of(processes: Sequence[Process]) -> Process:
     def mean(name: str) -> float:
-        return fmean(getattr(one, name) for one in processes)
+        return fmean(getattr(process, name) for process in processes)
 
-    highest = max(processes, key=lambda one: one.peak_memory or 0)
-    known = [one.mean_memory for one in processes if one.mean_memory is not None]
+    highest = max(processes, key=lambda process: process.peak_memory or 0)
+    known = [process.mean_memory for process in processes if process.mean_memory is not None]
     return highest.model_copy(
         update={name: mean(name) for name in ("wall_time", "user_time", "system_time")}
         | {name: round(mean(name)) for name in COUNTS}

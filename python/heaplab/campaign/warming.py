@@ -42,7 +42,7 @@ class Warmer:
     def before(self, *together: Candidate) -> Warming | None:
         """Warm what the next runs of the candidates need at the same time; None if nothing was touched."""
         first = any(candidate.key not in self._peaks for candidate in together)
-        size = sum(self.wanted(one) if self.fixed is None else self.fixed for one in together)
+        size = sum(self.wanted(candidate) if self.fixed is None else self.fixed for candidate in together)
         if size <= 0 or (self.fixed is None and not first and self.is_left_alone):
             return None
         if self.fixed is not None:

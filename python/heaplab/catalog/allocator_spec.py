@@ -93,7 +93,7 @@ class Allocator(Strict):
     def __post_init__(self) -> None:
         if not self.sources:
             raise ValueError("takes one source or more")
-        names = [one.name for one in self.settings]
+        names = [setting.name for setting in self.settings]
         if twice := next((name for name in names if names.count(name) > 1), ""):
             raise ValueError(f"two settings are named {twice}")
 
@@ -107,9 +107,9 @@ class Allocator(Strict):
         return cls(
             **content
             | {
-                "sources": [Source(**one) for one in content["sources"]],
-                "variants": {name: Variant(**one) for name, one in content.get("variants", {}).items()},
-                "settings": [WorthTrying(**one) for one in content.get("settings", [])],
+                "sources": [Source(**table) for table in content["sources"]],
+                "variants": {name: Variant(**table) for name, table in content.get("variants", {}).items()},
+                "settings": [WorthTrying(**table) for table in content.get("settings", [])],
                 "unsafe": Unsafe(**unsafe) if unsafe else None,
             }
         )

@@ -123,14 +123,14 @@ class Catalog:
         """A suite by its name, or a part of one by the names of its experiments, separated by commas."""
         if name in self.suites:
             return self.suites[name]
-        asked = [one.strip() for one in name.split(",")]
-        named = {one: suite for suite in self.suites.values() for one in suite.names}
-        if unknown := [one for one in asked if one not in named]:
+        asked = [wanted.strip() for wanted in name.split(",")]
+        named = {each: suite for suite in self.suites.values() for each in suite.names}
+        if unknown := [wanted for wanted in asked if wanted not in named]:
             raise UsageError(
                 f"no suite {unknown[0]!r}; known: {', '.join(self.suites) or 'none'}; "
                 f"and experiments by name, with commas: {', '.join(named) or 'none'}"
             )
-        chosen = list(dict.fromkeys(named[one].names[one] for one in asked))
+        chosen = list(dict.fromkeys(named[wanted].names[wanted] for wanted in asked))
         return named[asked[0]].model_copy(update={"id": name, "experiments": chosen})
 
     def experiments_matching(self, patterns: list[str]) -> list[spec.Experiment]:

@@ -74,7 +74,7 @@ def as_toml(allocator: Allocator) -> str:
 
 def inline(value: Any) -> str:
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{json.dumps(name)} = {inline(one)}' for name, one in value.items())} }}"
+        return f"{{ {', '.join(f'{json.dumps(name)} = {inline(entry)}' for name, entry in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(inline, value))}]"
     return json.dumps(value)  # of text, numbers and truth values TOML has the same form

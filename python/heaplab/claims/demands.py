@@ -86,7 +86,7 @@ class Numbers:
     @property
     def amount(self) -> list[float]:
         stated = self.arguments.get("amount", [])
-        return [float(one) for one in stated] if isinstance(stated, list) else [float(stated)]
+        return [float(number) for number in stated] if isinstance(stated, list) else [float(stated)]
 
     @property
     def better(self) -> Bounds:

@@ -63,9 +63,9 @@ def axis_of(experiment: spec.Experiment) -> str:
 
 def _check_number(where: str, name: str, value: Any) -> None:
     numbers = listed(value) if name == AMOUNT else [value]
-    for one in numbers:
-        if isinstance(one, bool) or not isinstance(one, int | float):
-            raise UsageError(f"{where}: '{name}' is a number, not {one!r}")
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise UsageError(f"{where}: '{name}' is a number, not {number!r}")
     if name == AMOUNT and (min(numbers) <= 0 or min(numbers) < 1 < max(numbers) or 1 in numbers):
         raise UsageError(f"{where}: 'amount' lies on one side of 1, and above 0")
 
@@ -106,8 +106,10 @@ def judge(
 ) -> ClaimOutcome:
     """The outcome of a sentence whose ratios are known: those of its metric, higher better or lower."""
     demands = demands_of(expectation, higher_better)
-    results = {what: worst({region.result(one.ratio) for one in ratios}) for what, region in demands.items()}
-    said = [one.text() for one in ratios]
+    results = {
+        what: worst({region.result(ratio.ratio) for ratio in ratios}) for what, region in demands.items()
+    }
+    said = [ratio.text() for ratio in ratios]
     if AMOUNT in demands:
         said.append(f"as stated: {demands[AMOUNT].text()}")
     if expectation.unobtainable:

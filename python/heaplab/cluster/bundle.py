@@ -120,7 +120,9 @@ def library_for(plan: Plan, files: BundleList, arm: str) -> BundledLibrary | Non
     builds = [build for build in files.libraries if build.arm == arm]
     if not builds:
         return None
-    fitting = [one for one in builds if one.architecture == platform.machine() and one.glibc <= glibc_here()]
+    fitting = [
+        each for each in builds if each.architecture == platform.machine() and each.glibc <= glibc_here()
+    ]
     if not fitting:
         have = ", ".join(f"{build.architecture} with glibc {dotted(build.glibc)}" for build in builds)
         raise UsageError(

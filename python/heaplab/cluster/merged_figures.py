@@ -18,7 +18,7 @@ SPREAD = 0.3  # part of a row's height over which dots are spread, to either sid
 
 
 def drawings(merged: Merged) -> list[Drawing]:
-    return [one for question in merged.questions() if (one := strip(merged, *question))]
+    return [figure for question in merged.questions() if (figure := strip(merged, *question))]
 
 
 def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
@@ -27,7 +27,7 @@ def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
     rows: dict[str, list[float]] = {}
     for name in merged.others:
         ratios = [host.ratios.get(RatioOf(metric, name, kind)) for host in merged.groups[group]]
-        if known := [one[0].estimate for one in ratios if one and isfinite(one[0].estimate)]:
+        if known := [ratio[0].estimate for ratio in ratios if ratio and isfinite(ratio[0].estimate)]:
             rows[name] = known
     if not rows:
         return None

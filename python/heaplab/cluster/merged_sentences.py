@@ -21,7 +21,7 @@ def answers(merged: Merged) -> list[str]:
     found = []
     for group, kind, metric in merged.questions():
         judged = judged_over(merged, group, kind, metric)
-        parts = [part_of(name, ratios, one, metric) for name, (ratios, one) in judged.items()]
+        parts = [part_of(name, ratios, judgement, metric) for name, (ratios, judgement) in judged.items()]
         if parts:
             head = f"{title_of(merged, group)}, {wording.KINDS[kind]}, {WORDS[metric].title}"
             found.append(f"{head}: {'; '.join(parts)}.")
@@ -39,8 +39,8 @@ def judged_over(merged: Merged, group: str, kind: str, metric: str) -> dict[str,
     found = {
         name: ratios[about] for name in merged.others if (about := RatioOf(metric, name, kind)) in ratios
     }
-    judged = stats.judge_family([one.mean for one in found.values()])
-    return {name: (found[name], one) for name, one in zip(found, judged, strict=True)}
+    judged = stats.judge_family([judgement.mean for judgement in found.values()])
+    return {name: (found[name], judgement) for name, judgement in zip(found, judged, strict=True)}
 
 
 def part_of(name: str, ratios: HostRatios, judged: Judged, metric: str) -> str:

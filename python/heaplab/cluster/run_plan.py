@@ -181,7 +181,7 @@ def kind_of(name: str, about: Mapping[str, str | int]) -> KindOfMachine:
 
 def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
     """The arm as the plan describes it, for every node to find."""
-    own = next((one for one in given if one.name == arm.allocator), None)
+    own = next((candidate for candidate in given if candidate.name == arm.allocator), None)
     if own is None:
         return PlannedArm(name=arm.allocator, base=arm.allocator)
     return PlannedArm(

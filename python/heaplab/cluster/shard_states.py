@@ -42,7 +42,7 @@ def state_of(plan: Plan, shard: Shard) -> ShardState:
     order = (Completion.COMPLETE, Completion.BEGUN)
     return min(
         found,
-        key=lambda one: (order.index(one.state), -one.runs),
+        key=lambda each: (order.index(each.state), -each.runs),
         default=ShardState(shard.index, Completion.MISSING),
     )
 

@@ -58,4 +58,4 @@ def within(mapping: Mapping, ranges: Ranges) -> int:
 
 def heap_ranges(sample: MemorySample) -> Ranges:
     """The ranges of a malloc that takes all its memory by brk."""
-    return [(one.start, one.end) for one in sample.mappings if one.kind is MappingKind.HEAP]
+    return [(mapping.start, mapping.end) for mapping in sample.mappings if mapping.kind is MappingKind.HEAP]

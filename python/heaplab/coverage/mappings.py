@@ -64,8 +64,8 @@ class Memory(NamedTuple):
 def memory_of(pid: int, apart: str = "") -> Memory:
     """The memory of a process, without files below the folder `apart`. Raises OSError."""
     regions = list(regions_of(Path(f"/proc/{pid}/smaps").read_text(errors="surrogateescape")))
-    found = mappings_of([one for one in regions if not (apart and one.name.startswith(apart))])
-    return Memory(found, frozenset(one.name for one in regions if one.name.startswith("/")))
+    found = mappings_of([region for region in regions if not (apart and region.name.startswith(apart))])
+    return Memory(found, frozenset(region.name for region in regions if region.name.startswith("/")))
 
 
 def regions_of(smaps: str) -> Iterator[Region]:
@@ -96,7 +96,7 @@ def mappings_of(regions: list[Region]) -> list[Mapping]:
             huge = sum(region.sizes.get(name, 0) for name in HUGE_PAGES)
             found.append(Mapping(region.start, region.end, kind, size, huge))
         before, kind_before = region, kind
-    largest = sorted(found, key=lambda one: -one.bytes)[:MOST]
+    largest = sorted(found, key=lambda mapping: -mapping.bytes)[:MOST]
     return sorted(largest)
 
 

@@ -23,9 +23,9 @@ def arm_by_brk(arm: Arm) -> Arm:
 
 def found_by_brk(processes: Iterable[SampledProcess]) -> list[Coverage]:
     """The processes at the peak of their memory, the largest first."""
-    found = [covered(one) for one in processes if one.largest]
-    worth = [one for one in found if one.memory >= LEAST or one.unseen]
-    return sorted(worth, key=lambda one: -one.memory)[:MOST]
+    found = [covered(process) for process in processes if process.largest]
+    worth = [process for process in found if process.memory >= LEAST or process.unseen]
+    return sorted(worth, key=lambda process: -process.memory)[:MOST]
 
 
 def covered(process: SampledProcess) -> Coverage:

@@ -63,16 +63,16 @@ class SampledProcess:
         """The samples with the largest one, in the order of time; of a process not seen the largest alone."""
         largest = [self.largest] if self.largest else []
         every = largest if self.unseen else [*self.samples, *largest]
-        return sorted({one.at_ns: one for one in every}.values(), key=lambda one: one.at_ns)
+        return sorted({sample.at_ns: sample for sample in every}.values(), key=lambda sample: sample.at_ns)
 
     def nearest(self, at_ns: int) -> MemorySample | None:
         """The sample closest to a moment."""
-        return min(self.kept, key=lambda one: abs(one.at_ns - at_ns), default=None)
+        return min(self.kept, key=lambda sample: abs(sample.at_ns - at_ns), default=None)
 
     def largest_from(self, at_ns: int) -> MemorySample | None:
         """The largest sample from a moment on."""
-        later = (one for one in self.kept if one.at_ns >= at_ns)
-        return max(later, key=lambda one: one.bytes, default=None)
+        later = (sample for sample in self.kept if sample.at_ns >= at_ns)
+        return max(later, key=lambda sample: sample.bytes, default=None)
 
 
 class TreeSampler:
@@ -130,18 +130,18 @@ class TreeSampler:
 
 def text_of(processes: Sequence[SampledProcess]) -> str:
     """The processes as JSON, which `read` reads."""
-    worth = [one for one in processes if one.largest]
-    worth.sort(key=lambda one: (not one.unseen, -(one.largest.bytes if one.largest else 0)))
+    worth = [process for process in processes if process.largest]
+    worth.sort(key=lambda sample: (not sample.unseen, -(sample.largest.bytes if sample.largest else 0)))
     rows = [
         {
-            "pid": one.pid,
-            "program": one.program,
-            "name": one.name,
-            "unseen": one.unseen or "",
-            "looks": one.looks,
-            "samples": [[sample.at_ns, sample.mappings] for sample in one.kept],
+            "pid": sample.pid,
+            "program": sample.program,
+            "name": sample.name,
+            "unseen": sample.unseen or "",
+            "looks": sample.looks,
+            "samples": [[sample.at_ns, sample.mappings] for sample in sample.kept],
         }
-        for one in worth[:MOST_PROCESSES]
+        for sample in worth[:MOST_PROCESSES]
     ]
     return json.dumps(rows, separators=(",", ":"))
 

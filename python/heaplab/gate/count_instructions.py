@@ -58,7 +58,11 @@ class Offer:
 
 def offer_of(request: Request, measured: analysis.Analysis) -> Offer | None:
     """The offer to count what can be counted of a request; None if nothing can be."""
-    cells = [cell for one in plan.comparisons(campaigns.campaign_of(counting(request))) for cell in one.cells]
+    cells = [
+        cell
+        for comparison in plan.comparisons(campaigns.campaign_of(counting(request)))
+        for cell in comparison.cells
+    ]
     names = list(dict.fromkeys(cell.experiment.id for cell in cells))
     walls = {
         study.experiment.id: sum(block_seconds(study, cell) for cell in study.cells_run)
@@ -84,7 +88,7 @@ def time_limit_of(request: Request) -> float | None:
     if request.time_limit or request.budget is None:
         return request.time_limit
     comparisons = plan.comparisons(campaigns.campaign_of(request))
-    runs = plan.ROUNDS_AT_LEAST * sum(len(one.candidates) for one in comparisons)
+    runs = plan.ROUNDS_AT_LEAST * sum(len(comparison.candidates) for comparison in comparisons)
     return max(plan.SHORTEST_LIMIT_S, LONGER * request.budget / max(runs, 1))
 
 

@@ -102,8 +102,12 @@ def counted_where_silent(
 ) -> list[Path]:
     """With --auto, count the instructions of experiments whose times could not tell; else offer to do so."""
     measured = analysis.Analysis(load(path))
-    silent = [one for one in analysis.gate_cells([measured], limits) if one.is_silent and one.is_time]
-    names = {one.experiment for one in silent}
+    silent = [
+        gate_cell
+        for gate_cell in analysis.gate_cells([measured], limits)
+        if gate_cell.is_silent and gate_cell.is_time
+    ]
+    names = {arm.experiment for arm in silent}
     asked = replace(request, experiments=[item for item in request.experiments if item.id in names])
     offer = offer_of(asked, measured) if silent else None
     if offer is None:
@@ -126,7 +130,7 @@ def is_typed(parameter: str) -> bool:
 
 def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tuple[str, ...]) -> None:
     """Raise UsageError for commands and programs: only heaplab's workloads read the processor's counters."""
-    commands = any(isinstance(one, GivenCommand) for one in given)
+    commands = any(isinstance(arm, GivenCommand) for arm in given)
     if commands or (program and not recorded_trace.is_trace(program)):
         raise UsageError(
             "--max-instructions: nothing counts the instructions of a program; add --instructions callgrind"
@@ -139,9 +143,9 @@ def compared(
     subject: Subject,
     quiet: bool,
 ) -> tuple[list[Arm], Benchmark]:
-    commands = [one for one in given if isinstance(one, GivenCommand)]
+    commands = [arm for arm in given if isinstance(arm, GivenCommand)]
     if not commands:
-        arms = allocator_arms(catalog, [one for one in given if isinstance(one, GivenAllocator)])
+        arms = allocator_arms(catalog, [arm for arm in given if isinstance(arm, GivenAllocator)])
         return arms, benchmark_of(catalog, arms, subject, quiet)
     if len(commands) < len(given) and not shutil.which(commands[0].words[0]):
         raise UsageError(
@@ -153,7 +157,7 @@ def compared(
             f"gate: {shlex.join(commands[0].words)!r} is a command, compared with commands alone; "
             "a library has .so in its name, `heaplab show allocators` names the others"
         )
-    arms = [command_arms.arm_of_command(one) for one in commands]
+    arms = [command_arms.arm_of_command(command) for command in commands]
     return arms, benchmark_of_commands(arms, subject, quiet)
 
 
@@ -170,7 +174,7 @@ def arm_given(catalog: Catalog, name: str, text: str) -> GivenAllocator | GivenC
 
 def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Arm]:
     catalog = chosen_arms.with_own(catalog, given)
-    arms = [chosen_arms.arm_of(catalog, one.name) for one in given]
+    arms = [chosen_arms.arm_of(catalog, each.name) for each in given]
     for arm in arms:
         if arm.void:
             raise UsageError(f"{arm.allocator}: {arm.void}; there is nothing to judge")
@@ -179,12 +183,12 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
 
 def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.Gate:
     """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
-    cells = analysis.gate_cells([analysis.Analysis(one) for one in results], limits)
-    lost = [run for one in results for run in without_figure(one.runs) if not is_uncounted(one, run)]
+    cells = analysis.gate_cells([analysis.Analysis(result) for result in results], limits)
+    lost = [run for result in results for run in without_figure(result.runs) if not is_uncounted(result, run)]
     if cells or lost:
-        pilots = [one.campaign.pilot for one in results if one.campaign.pilot]
+        pilots = [result.campaign.pilot for result in results if result.campaign.pilot]
         return analysis.Gate(cells, lost, pilots[0].coverage if pilots else ())
-    short = [one.campaign.budget for one in results if one.end and one.end.reason == "budget"]
+    short = [result.campaign.budget for result in results if result.end and result.end.reason == "budget"]
     if short and short[0]:
         raise HeaplabError(
             f"gate: the budget of {in_words(short[0])} was spent before anything was measured: "
@@ -210,7 +214,7 @@ def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOption
     """
     results = [load(path) for path in paths]
     gate = judged(results, limits)
-    if is_typed("max_instructions") and not any(one.metric == analysis.INSTRUCTIONS for one in gate.cells):
+    if is_typed("max_instructions") and not any(cell.metric == analysis.INSTRUCTIONS for cell in gate.cells):
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)
     if options.markdown:

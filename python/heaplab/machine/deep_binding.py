@@ -41,7 +41,7 @@ def of_process(trace: Path) -> Iterator[str]:
             elif (
                 text.startswith(" scope 1: ")
                 and first[0] == name
-                and any("/libc.so." in one for one in first)
+                and any("/libc.so." in needed for needed in first)
             ):
                 yield name
 

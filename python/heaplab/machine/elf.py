@@ -97,7 +97,9 @@ def build_id(path: Path) -> str:
 
 
 def build_id_of(elf: ELFFile) -> str:
-    segments = (one for one in elf.iter_segments("PT_NOTE") if isinstance(one, NoteSegment))
+    segments = (
+        iter_segment for iter_segment in elf.iter_segments("PT_NOTE") if isinstance(iter_segment, NoteSegment)
+    )
     notes = (note for segment in segments for note in segment.iter_notes())
     return next((str(note["n_desc"]) for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), "")
 
@@ -105,14 +107,18 @@ def build_id_of(elf: ELFFile) -> str:
 def interpreter(path: Path) -> str | None:
     """The loader that a program names; None for a static program. Raises UsageError if it is no ELF file."""
     with opened(path, "not a program this machine can run") as elf:
-        segments = (one for one in elf.iter_segments() if isinstance(one, InterpSegment))
-        return next((str(one.get_interp_name()) for one in segments), None)
+        segments = (
+            iter_segment for iter_segment in elf.iter_segments() if isinstance(iter_segment, InterpSegment)
+        )
+        return next((str(segment.get_interp_name()) for segment in segments), None)
 
 
 def needed(path: Path) -> list[str]:
     """The libraries that a library or a program names as needed. Raises UsageError if it is no ELF file."""
     with opened(path, "not an ELF library") as elf:
-        segments = (one for one in elf.iter_segments() if isinstance(one, DynamicSegment))
+        segments = (
+            iter_segment for iter_segment in elf.iter_segments() if isinstance(iter_segment, DynamicSegment)
+        )
         return [vars(tag)["needed"] for segment in segments for tag in segment.iter_tags("DT_NEEDED")]
 
 

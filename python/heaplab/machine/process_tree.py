@@ -93,9 +93,9 @@ def busiest(tree: Iterable[int]) -> int | None:
 
 def kill_tree(pid: int) -> None:
     """Kill a process and all its descendants, including those that have left its session."""
-    for one in descendants(pid):
+    for descendant in descendants(pid):
         with contextlib.suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
+            os.kill(descendant, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ def in_slices(
             for taker in ready:
                 taker.start(at_end, tick, cpus)
             while going := [taker for taker in ready if taker.process]:
-                min(going, key=lambda one: one.share).turn(seconds)
+                min(going, key=lambda sliced: sliced.share).turn(seconds)
         for taker in ready:
             taker.advance()
     return [Sliced(cast(T, taker.result), taker.own, taker.turns) for taker in takers]

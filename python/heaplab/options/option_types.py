@@ -50,7 +50,7 @@ class Durations(click.ParamType[list[float], str | list[float]]):
     ) -> list[float]:
         if isinstance(value, list):
             return value
-        return [DURATION.convert(one.strip(), param, ctx) for one in value.split(",")]
+        return [DURATION.convert(part.strip(), param, ctx) for part in value.split(",")]
 
 
 class Names(click.ParamType[tuple[str, ...], str | tuple[str, ...]]):

@@ -25,7 +25,11 @@ class ProgramCommand(click.Command):
         if not self._groups:
             super().format_options(ctx, formatter)
             return
-        options = {one.name: one for one in self.get_params(ctx) if isinstance(one, click.Option)}
+        options = {
+            get_param.name: get_param
+            for get_param in self.get_params(ctx)
+            if isinstance(get_param, click.Option)
+        }
         for heading, names in self._groups.items():
             with formatter.section(heading):
                 records = [options[name].get_help_record(ctx) for name in names]

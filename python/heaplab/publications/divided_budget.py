@@ -34,7 +34,7 @@ class ScaledExperiment:
 
     @classmethod
     def found(cls, steps: Sequence[PlannedExperiment]) -> Self:
-        begun = next((place for place, one in enumerate(steps) if one.earlier()), None)
+        begun = next((place for place, experiment in enumerate(steps) if experiment.earlier()), None)
         return cls(steps, begun, begun is not None and steps[begun].is_complete)
 
     @property
@@ -54,28 +54,32 @@ class BudgetTurn:
 def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
     """The experiments in the order of their turns, with a forecast for those without a result."""
     known = [
-        one if one.begun is not None else replace(one, least=one.steps[-1].forecast(tick)) for one in ahead
+        experiment
+        if experiment.begun is not None
+        else replace(experiment, least=experiment.steps[-1].forecast(tick))
+        for experiment in ahead
     ]
     return sorted(
-        known, key=lambda one: (one.complete, one.least is None, one.least.seconds if one.least else 0.0)
+        known,
+        key=lambda entry: (entry.complete, entry.least is None, entry.least.seconds if entry.least else 0.0),
     )
 
 
-def turn_of(one: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:
+def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:
     """The next step of an experiment; None if no step fits in the time left."""
-    if one.begun is not None and not one.complete:
-        return BudgetTurn(one.steps[one.begun], share)
+    if scaled_experiment.begun is not None and not scaled_experiment.complete:
+        return BudgetTurn(scaled_experiment.steps[scaled_experiment.begun], share)
     too_large: list[str] = []
-    for planned in one.steps[: one.begun]:
+    for planned in scaled_experiment.steps[: scaled_experiment.begun]:
         found = planned.forecast(tick, share)
         if fits(found, share):
             return BudgetTurn(planned, share, why(too_large, share))
         too_large.append(f"{planned.step} would take {how_long(found)}")
-    if one.least is None:
+    if scaled_experiment.least is None:
         return None
     room = min(left, MOST_SHARES * share)
-    if one.least.unknown or fits(one.least, room):
-        return BudgetTurn(one.steps[-1], room, why(too_large[:-1], share))
+    if scaled_experiment.least.unknown or fits(scaled_experiment.least, room):
+        return BudgetTurn(scaled_experiment.steps[-1], room, why(too_large[:-1], share))
     return None
 
 

@@ -52,18 +52,18 @@ def run_all(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
     folder = options.output or DEFAULT_PARENT / "publications"
     names = experiments_of(catalog, subject.experiments)
     found = [scaled(catalog, name, subject.scale, folder, options) for name in names]
-    known = [one for one in found if one]
-    complete = sum(one.complete for one in known)
+    known = [experiment for experiment in found if experiment]
+    complete = sum(entry.complete for entry in known)
     note(f"{complete} of {units.counted(len(names), 'experiment')} complete")
-    ahead = [one for one in known if one.begun != 0 or not one.complete]
+    ahead = [entry for entry in known if entry.begun != 0 or not entry.complete]
     if options.budget:
         measure_within(ahead, options.budget, options)
     else:
         measure_each(ahead, options)
-    write_page(catalog, [one.steps[0].file for one in known], folder)
+    write_page(catalog, [entry.steps[0].file for entry in known], folder)
     click.echo(folder / PAGE)
-    now = [ScaledExperiment.found(one.steps) for one in known]
-    return 0 if len(now) == len(names) and all(one.complete for one in now) else 1
+    now = [ScaledExperiment.found(entry.steps) for entry in known]
+    return 0 if len(now) == len(names) and all(experiment.complete for experiment in now) else 1
 
 
 def refuse_what_one_campaign_takes(subject: Subject, options: ComparisonOptions) -> None:
@@ -84,8 +84,14 @@ def refuse_what_one_campaign_takes(subject: Subject, options: ComparisonOptions)
 
 def experiments_of(catalog: Catalog, asked: Sequence[str]) -> list[str]:
     """The ids of the experiments of the publications, limited to those that `asked` matches."""
-    names = list(dict.fromkeys(name for one in catalog.publications.values() for name in one.experiments))
-    chosen = {one.id for one in catalog.experiments_matching(list(asked))} if asked else set(names)
+    names = list(
+        dict.fromkeys(
+            name for publication in catalog.publications.values() for name in publication.experiments
+        )
+    )
+    chosen = (
+        {experiment.id for experiment in catalog.experiments_matching(list(asked))} if asked else set(names)
+    )
     if others := sorted(chosen - set(names)):
         raise UsageError(f"--all-publications: {others[0]} is of no publication")
     return [name for name in names if name in chosen]
@@ -110,11 +116,11 @@ def scaled(
 
 def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) -> None:
     with bar_of(options, None) as bar:
-        whole = sum((one.steps[0].forecast(bar.tick) for one in ahead), Forecast())
+        whole = sum((experiment.steps[0].forecast(bar.tick) for experiment in ahead), Forecast())
     if ahead:
         note(in_a_line(whole, len(ahead)))
-    for one in ahead:
-        if measured(BudgetTurn(one.steps[0], None), options) == interrupted(TO_GO_ON):
+    for each in ahead:
+        if measured(BudgetTurn(each.steps[0], None), options) == interrupted(TO_GO_ON):
             return
 
 
@@ -138,15 +144,15 @@ def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: Co
     with bar_of(options, budget) as bar:
         waiting = queue(ahead, bar.tick)
         while waiting and (left := ends - time.monotonic()) > 0:
-            one, *waiting = waiting
-            turn = turn_of(one, left / (1 + len(waiting)), left, bar.tick)
+            experiment, *waiting = waiting
+            turn = turn_of(experiment, left / (1 + len(waiting)), left, bar.tick)
             if turn and measured(turn, options) == interrupted(TO_GO_ON):
                 return
-            if turn is None and one.least:
+            if turn is None and experiment.least:
                 others = units.counted(1 + len(waiting), "experiment")
                 note(
-                    f"{one.name}: waits for another call: {one.steps[-1].step} would take "
-                    f"{how_long(one.least)}, and {duration(left)} are left for {others}"
+                    f"{experiment.name}: waits for another call: {experiment.steps[-1].step} would take "
+                    f"{how_long(experiment.least)}, and {duration(left)} are left for {others}"
                 )
     if waiting:
         note(f"the budget is spent; {units.counted(len(waiting), 'experiment')} had no turn")
@@ -171,14 +177,14 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
 
 def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
     """Write the page by figure from the results in the folder; interrupted campaigns are left out."""
-    results = [store.load(one) for one in files if one.exists()]
-    found = [Analysis(one) for one in results if one.end]
-    for one in found:
-        reproduction_pictures.write(one, folder / PICTURES, catalog.published)
+    results = [store.load(file) for file in files if file.exists()]
+    found = [Analysis(result) for result in results if result.end]
+    for item in found:
+        reproduction_pictures.write(item, folder / PICTURES, catalog.published)
     page = reproduction_page.page(
         list(catalog.publications.values()),
         catalog.experiments,
-        [each for one in found for each in reproduced.reproduced(one)],
+        [each for experiment in found for each in reproduced.reproduced(experiment)],
         "`heaplab compare --all-publications` wrote this page.",
         PICTURES,
     )

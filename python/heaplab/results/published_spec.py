@@ -69,4 +69,4 @@ class Published(Spec):
     ratios: list[StatedRatio] = []
 
     def tables_of(self, experiment: str, metric: str) -> list[PublishedTable]:
-        return [one for one in self.tables if (one.experiment, one.metric) == (experiment, metric)]
+        return [table for table in self.tables if (table.experiment, table.metric) == (experiment, metric)]

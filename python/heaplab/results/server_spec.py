@@ -62,7 +62,7 @@ def taken_figure(text: str) -> TakenFigure:
     known = {REQUESTS: "1", ERRORS: "1", THROUGHPUT: "1/s"} | dict.fromkeys(LATENCIES, "s")
     unit = unit or known.get(name, "1")
     if unit not in UNITS or UNITS[unit][0] != known.get(name, UNITS[unit][0]):
-        allowed = [one for one, (base, _) in UNITS.items() if base == known.get(name, base)]
+        allowed = [each for each, (base, _) in UNITS.items() if base == known.get(name, base)]
         raise ValueError(f"{text!r}: the unit of {name} is one of {', '.join(allowed)}, not {unit!r}")
     try:
         pattern = re.compile(regex, re.MULTILINE)

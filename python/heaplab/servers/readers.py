@@ -34,7 +34,7 @@ class LoadOutput:
     def count(self, regex: str) -> float:
         """The sum of all numbers in the groups of `regex`; 0 without a match."""
         found = re.findall(regex, self.text, re.MULTILINE)
-        return sum(float(one) for many in found for one in ([many] if isinstance(many, str) else many))
+        return sum(float(reader) for many in found for reader in ([many] if isinstance(many, str) else many))
 
     def time(self, regex: str) -> float | None:
         """The time in s; the two groups of `regex` match number and unit."""
@@ -165,7 +165,7 @@ def read(take: Sequence[str], text: str) -> Figures:
     for name in take:
         if name in READERS:
             figures |= READERS[name](LoadOutput(name, text))
-    own = [taken_figure(one) for one in take if one not in READERS]
+    own = [taken_figure(reader) for reader in take if reader not in READERS]
     return figures | {figure.name: figure_in(text, figure) for figure in own}
 
 

@@ -49,7 +49,7 @@ def metrics_of(
         values[f"{LAZILY_FREED}_{server_spec.after_idle(seconds)}"] = memory.lazily_freed
     throughput = server_spec.THROUGHPUT
     by_burst = [{throughput: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]
-    for name in set.intersection(*(set(one) for one in by_burst)):
-        values[name] = fmean(one[name] for one in by_burst)
+    for name in set.intersection(*(set(burst) for burst in by_burst)):
+        values[name] = fmean(burst[name] for burst in by_burst)
     declared = server.metrics()
     return {name: Metric(value=values[name], unit=declared[name].unit) for name in declared if name in values}

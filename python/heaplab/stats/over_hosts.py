@@ -56,9 +56,9 @@ def over_hosts(ratios: Sequence[Interval], controls: Sequence[Interval] = ()) ->
     known = [ratio for ratio, _ in measured]
     directions = [judged.verdict for judged in judge_family(known, [control for _, control in measured])]
     lower, higher = directions.count(Verdict.LOWER), directions.count(Verdict.HIGHER)
-    values = [log(one.estimate) for one in known]
+    values = [log(entry.estimate) for entry in known]
     # Exact counts have no error of their own: a value below any difference keeps their weights finite.
-    variances = [max(standard_error(one), PRECISE) ** 2 for one in known]
+    variances = [max(standard_error(entry), PRECISE) ** 2 for entry in known]
     if len(known) < FEWEST_HOSTS:
         only = replace(known[0], count=1) if known else Interval(nan)
         return HostRatios(only, Interval(nan), nan, nan, lower, higher)

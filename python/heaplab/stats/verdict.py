@@ -116,8 +116,8 @@ def judge_family(
     pairs = list(zip(ratios, own, strict=True))
     kept = holm([error_probability(ratio, control, threshold) for ratio, control in pairs])
     return [
-        Judged(ratio, judge(ratio, control, threshold) if one else Verdict.UNDECIDED, control)
-        for one, (ratio, control) in zip(kept, pairs, strict=True)
+        Judged(ratio, judge(ratio, control, threshold) if verdict else Verdict.UNDECIDED, control)
+        for verdict, (ratio, control) in zip(kept, pairs, strict=True)
     ]
 
 

@@ -91,6 +91,6 @@ def parameter(value: object) -> str:
     return str(value)
 
 
-def counted(number: float, one: str, several: str = "") -> str:
+def counted(number: float, single: str, several: str = "") -> str:
     """A number with its noun: "1 process", "2 processes". `several` is a plural not formed by a mere s."""
-    return f"{show(number, '1')} {one if number == 1 else several or f'{one}s'}"
+    return f"{show(number, '1')} {single if number == 1 else several or f'{single}s'}"

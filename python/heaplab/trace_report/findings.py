@@ -33,7 +33,7 @@ def findings(profile: Profile) -> list[tuple[str, str]]:
     short = max(SHORT, profile.shortest_life)
     soon = share(sum(life.blocks for life in profile.lives if life.life <= short), every)
     found.append(("Short-lived", f"{soon} of all blocks live for less than {bound(profile, short)}."))
-    threads = {one for row in profile.threads for one in (row.acquirer, row.releaser)} - {NOBODY}
+    threads = {thread for row in profile.threads for thread in (row.acquirer, row.releaser)} - {NOBODY}
     if len(threads) > 1:
         remote = share(sum(row.blocks for row in profile.threads if row.remote), every)
         found.append(

@@ -69,8 +69,8 @@ class Changes:
     def sentence(self) -> str:
         if not self.found:
             return "No call site changed" + (" beyond noise." if self.noisy else ".")
-        appeared = sum(one.old == NONE for one in self.found)
-        gone = sum(one.new == NONE for one in self.found)
+        appeared = sum(change.old == NONE for change in self.found)
+        gone = sum(change.new == NONE for change in self.found)
         changed = len(self.found) - appeared - gone
         return f"Call sites: {changed} changed, {appeared} new, {gone} gone; {self.same} as before."
 
@@ -101,13 +101,15 @@ class Changes:
         caption = "Call sites that changed, by the difference in bytes acquired"
         caption += f": the first {len(shown)} of {len(self.found)}" if rest else ""
         columns = ["bytes", "blocks", "at most", "at the end", "mean life"]
-        rows = [(" < ".join(one.caller[:SHOWN_FUNCTIONS]) or "unknown", self._row(one)) for one in shown]
+        rows = [
+            (" < ".join(change.caller[:SHOWN_FUNCTIONS]) or "unknown", self._row(change)) for change in shown
+        ]
         return Table(caption, columns, rows, "caller")
 
-    def _row(self, one: ChangedCaller) -> list[Entry]:
-        old, new = one.old, one.new
+    def _row(self, changed_caller: ChangedCaller) -> list[Entry]:
+        old, new = changed_caller.old, changed_caller.new
         return [
-            Entry(both(size, old.bytes, new.bytes), title=" < ".join(one.caller)),
+            Entry(both(size, old.bytes, new.bytes), title=" < ".join(changed_caller.caller)),
             Entry(both(count, old.blocks, new.blocks)),
             Entry(both(size, old.most_bytes, new.most_bytes)),
             Entry(both(size, old.live_bytes, new.live_bytes)),
@@ -121,26 +123,26 @@ def changes(old: Profile, new: Profile, again: Sequence[Profile]) -> Changes:
     repeats = [before, *map(by_caller, again)]
     found, noisy, same = [], 0, 0
     for caller in dict.fromkeys([*before, *after]):
-        one = ChangedCaller(caller, before.get(caller, NONE), after.get(caller, NONE))
+        each = ChangedCaller(caller, before.get(caller, NONE), after.get(caller, NONE))
         known = [repeat.get(caller, NONE) for repeat in repeats]
-        if not any(getattr(one.new, name) != getattr(one.old, name) for name in JUDGED):
+        if not any(getattr(each.new, name) != getattr(each.old, name) for name in JUDGED):
             same += 1
-        elif any(is_beyond(name, one, known) for name in JUDGED):
-            found.append(one)
+        elif any(is_beyond(name, each, known) for name in JUDGED):
+            found.append(each)
         else:
             noisy += 1
-    found.sort(key=lambda one: (-abs(one.more), one.caller))
+    found.sort(key=lambda change: (-abs(change.more), change.caller))
     return Changes(old, new, len(again), found, noisy, same)
 
 
-def is_beyond(name: str, one: ChangedCaller, known: Sequence[Amounts]) -> bool:
+def is_beyond(name: str, changed_caller: ChangedCaller, known: Sequence[Amounts]) -> bool:
     """Whether an amount lies outside the prediction interval of the known recordings.
 
     The interval is that of a normal distribution with unknown mean and deviation. Two recordings show the
     deviation badly, so that the interval is wide; if all recordings agree, any difference counts.
     """
     values = [float(getattr(amounts, name)) for amounts in known]
-    new = float(getattr(one.new, name))
+    new = float(getattr(changed_caller.new, name))
     if len(values) == 1:
         return new != values[0]
     reach = student.quantile(len(values) - 1, (1 - NOISE) / 2) * stdev(values) * sqrt(1 + 1 / len(values))

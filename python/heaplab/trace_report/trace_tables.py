@@ -79,7 +79,9 @@ def _lives(
     rows = []
     for size_class in sorted({size_class for size_class, _ in found}):
         values = [found.get((size_class, life), 0) for life in shown]
-        entries = [Entry(text(one), color=shade(one, largest)) if one else Entry("") for one in values]
+        entries = [
+            Entry(text(value), color=shade(value, largest)) if value else Entry("") for value in values
+        ]
         rows.append((units.parameter(1 << size_class), entries))
     return Table(caption, [heads[life] for life in shown], rows, "up to B")
 
@@ -91,9 +93,9 @@ def threads(profile: Profile) -> Table:
     """The blocks that each thread acquired, by the thread that released them."""
     passed: dict[int, int] = {}
     for row in profile.threads:
-        for one in {row.acquirer, row.releaser} - {NOBODY}:
-            passed[one] = passed.get(one, 0) + row.blocks
-    kept = sorted(sorted(passed, key=lambda one: -passed[one])[:MOST_THREADS])
+        for each in {row.acquirer, row.releaser} - {NOBODY}:
+            passed[each] = passed.get(each, 0) + row.blocks
+    kept = sorted(sorted(passed, key=lambda thread: -passed[thread])[:MOST_THREADS])
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for row in profile.threads:
         key = (_kept(row.acquirer, kept), _kept(row.releaser, kept))
@@ -107,7 +109,7 @@ def threads(profile: Profile) -> Table:
         entries = [_passed(found.get((giver, taker)), largest) for taker in [*named, NOBODY]]
         rows.append((_thread(giver) if giver != NOBODY else "lived before", entries))
     caption = "Blocks and bytes by the thread that acquired them (down) and that released them (across)"
-    return Table(caption, [_thread(one) for one in [*named, NOBODY]], rows, "thread")
+    return Table(caption, [_thread(thread) for thread in [*named, NOBODY]], rows, "thread")
 
 
 def _kept(thread: int, kept: Sequence[int]) -> int:

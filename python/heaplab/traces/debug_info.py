@@ -60,10 +60,10 @@ def place(text: str) -> tuple[str, int]:
 def demangled(names: Sequence[str]) -> list[str]:
     """The names of C++ and Rust as in the source; unchanged without c++filt and llvm-cxxfilt."""
     tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
-    if tool is None or not any(one.startswith(MANGLED) for one in names):
+    if tool is None or not any(name.startswith(MANGLED) for name in names):
         return list(names)
     out = answers([tool], names)
-    return [RUST_HASH.sub("", one) for one in out] if len(out) == len(names) else list(names)
+    return [RUST_HASH.sub("", name) for name in out] if len(out) == len(names) else list(names)
 
 
 def advice(path: str) -> str:

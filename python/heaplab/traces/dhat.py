@@ -28,7 +28,11 @@ def as_dhat(profile: Profile) -> str:
         "te": units_of(profile, profile.last_stamp - profile.origin),
         "tg": units_of(profile, profile.peak_stamp - profile.origin),
         "pps": [point(profile, site, places) for site in profile.sites],
-        "ftbl": ["[root]", "[unknown]", *(f"0x{one:X}: {profile.place(one)}" for one in profile.addresses)],
+        "ftbl": [
+            "[root]",
+            "[unknown]",
+            *(f"0x{each:X}: {profile.place(each)}" for each in profile.addresses),
+        ],
     }
     return json.dumps(content, separators=(",", ":"))
 

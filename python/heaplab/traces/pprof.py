@@ -38,10 +38,10 @@ def as_pprof(profile: Profile) -> bytes:
     whole = b"".join(
         [
             *(message(1, number(1, strings[name]), number(2, strings[unit])) for name, unit in SAMPLES),
-            *(sample(site, [numbers[one] for one in profile.stack(site.number)]) for site in profile.sites),
-            *(location(profile.place(one), one, place, mapped) for one, place in numbers.items()),
-            *(function(profile.place(one), place, strings) for one, place in numbers.items()),
-            *(mapping(one, place, strings) for place, one in enumerate(mapped, 1)),
+            *(sample(site, [numbers[each] for each in profile.stack(site.number)]) for site in profile.sites),
+            *(location(profile.place(site), site, place, mapped) for site, place in numbers.items()),
+            *(function(profile.place(site), place, strings) for site, place in numbers.items()),
+            *(mapping(site, place, strings) for place, site in enumerate(mapped, 1)),
             number(9, int(profile.of.get("start_unix_ns") or 0)),
             number(10, int(profile.seconds * 1e9) if profile.timed else 0),
             number(14, strings[DEFAULT]),
@@ -85,7 +85,7 @@ def mapping(module: symbols.Module, identity: int, strings: Strings) -> bytes:
 
 def location(place: symbols.Place, address: int, identity: int, mapped: Sequence[symbols.Module]) -> bytes:
     """A message Location, in the mapping of the call; `address` comes after the call, maybe outside."""
-    inside = (index for index, one in enumerate(mapped, 1) if one.start < address <= one.end)
+    inside = (index for index, site in enumerate(mapped, 1) if site.start < address <= site.end)
     within = 1 if mapped[0].end == 0 else next(inside, 0)
     line = message(4, number(1, identity), number(2, place.line))
     return message(4, number(1, identity), number(2, within), number(3, address), line)
@@ -116,4 +116,4 @@ def message(field: int, *parts: bytes) -> bytes:
 
 
 def packed(field: int, numbers: Iterable[int]) -> bytes:
-    return message(field, *(varint(one) for one in numbers))
+    return message(field, *(varint(each) for each in numbers))

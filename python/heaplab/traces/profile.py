@@ -207,13 +207,13 @@ class Profile:
     def frames(self, site: int) -> list[symbols.Place]:
         """The places of a stack, the innermost first, with the places of inlined functions."""
         places = [self.place(address) for address in self.stack(site)]
-        return [one for place in places for one in (place, *place.inlined_into)]
+        return [frame for place in places for frame in (place, *place.inlined_into)]
 
     def chain(self, site: int) -> str:
         """The first caller outside wrappers, and the functions that called it, as a table shows them."""
         places = wrappers.useful_part(self.frames(site))
         first, *around = places[:CHAIN] or [symbols.Place("unknown")]
-        return " < ".join([first.short, *(one.function for one in around)])
+        return " < ".join([first.short, *(frame.function for frame in around)])
 
     def useful(self, site: int) -> symbols.Place:
         """The first caller outside wrappers."""

@@ -224,7 +224,7 @@ class Window:
         if not self._sampler:
             return
         processes = self._sampler.processes
-        moments = [f"{one.pid} {sample.at_ns}\n" for one in processes for sample in one.kept]
+        moments = [f"{process.pid} {sample.at_ns}\n" for process in processes for sample in process.kept]
         try:
             (self._raw / MOMENTS).write_text("".join(moments))
             (self._raw / MEMORY).write_text(text_of(processes))
@@ -283,10 +283,14 @@ class Window:
             **dict.fromkeys((signal.SIGINT, signal.SIGQUIT), self._leave_to_program),
         }
         # An ignored signal, for example SIGHUP under nohup, stays ignored here and in the program.
-        heard = {one: handler for one, handler in handlers.items() if signal.getsignal(one) != signal.SIG_IGN}
-        before = {one: signal.signal(one, handler) for one, handler in heard.items()}
+        heard = {
+            number: handler
+            for number, handler in handlers.items()
+            if signal.getsignal(number) != signal.SIG_IGN
+        }
+        before = {number: signal.signal(number, handler) for number, handler in heard.items()}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for each, handler in before.items():
+                signal.signal(each, handler)

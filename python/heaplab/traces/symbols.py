@@ -153,7 +153,11 @@ class Image:
             first = max(module.offset, head.p_offset)
             return int(min(module.offset + length, head.p_offset + head.p_filesz) - first)
 
-        segments = [one.header for one in self._elf.iter_segments("PT_LOAD") if one["p_flags"] & EXECUTABLE]
+        segments = [
+            iter_segment.header
+            for iter_segment in self._elf.iter_segments("PT_LOAD")
+            if iter_segment["p_flags"] & EXECUTABLE
+        ]
         best = max(segments, key=in_common, default=None)
         if best is None or in_common(best) <= 0:
             raise ValueError(module.path)
@@ -163,14 +167,15 @@ class Image:
         symbols = [self._function(address) or f"0x{address:x}" for address in addresses]
         debug = self._frames(addresses)
         frames = [
-            [one._replace(function=one.function or symbol) for one in found] or [debug_info.Frame(symbol)]
+            [frame._replace(function=frame.function or symbol) for frame in found]
+            or [debug_info.Frame(symbol)]
             for found, symbol in zip(debug, symbols, strict=True)
         ]
-        names = iter(debug_info.demangled([one.function for found in frames for one in found]))
-        return [self._place([(next(names), one.file, one.line) for one in found]) for found in frames]
+        names = iter(debug_info.demangled([frame.function for found in frames for frame in found]))
+        return [self._place([(next(names), frame.file, frame.line) for frame in found]) for found in frames]
 
     def _place(self, frames: Sequence[tuple[str, str, int]]) -> Place:
-        first, *around = (Place(*one, module=self._path) for one in frames)
+        first, *around = (Place(*frame, module=self._path) for frame in frames)
         return replace(first, inlined_into=tuple(around))
 
     @cached_property

@@ -27,7 +27,7 @@ def at_peaks(summary: Summary) -> list[Coverage]:
             entries = entries_of(summary, process)
             if not any(lost_calls(summary, number) for number in entries):
                 found.append(covered(summary, entries, process, process.largest))
-    return sorted(found, key=lambda one: -one.memory)
+    return sorted(found, key=lambda each: -each.memory)
 
 
 def at_moment(summary: Summary, profile: Profile, seconds: float | None) -> Coverage | None:
@@ -78,8 +78,8 @@ def entries_of(summary: Summary, process: SampledProcess) -> list[int]:
     """The numbers of a sampled process in the trace, the last one counts; none if it made no call."""
     return [
         number
-        for number, one in enumerate(summary["processes"])
-        if one["process"].get("pid") == str(process.pid) and runs(one, process)
+        for number, each in enumerate(summary["processes"])
+        if each["process"].get("pid") == str(process.pid) and runs(each, process)
     ]
 
 
@@ -97,7 +97,7 @@ def covered(
 ) -> Coverage:
     """The parts of a sample. A process that made no call has the blocks of the one that it is a copy of."""
     every = summary["processes"]
-    copied = [number for number, one in enumerate(every) if runs(one, process)]
+    copied = [number for number, each in enumerate(every) if runs(each, process)]
     allocators = {Path(every[number]["process"].get("allocator", "")).name for number in entries or copied}
     found = explained.coverage_of(
         process.name,
@@ -114,7 +114,7 @@ def covered(
 
 def ranges_of(summary: Summary, number: int, at_ns: int) -> Ranges:
     """Where a process had blocks at a moment, and, of a copy of its parent, where the parent had."""
-    return merged(pair for one in family(summary, number) for pair in pairs(one, at_ns))
+    return merged(pair for process in family(summary, number) for pair in pairs(process, at_ns))
 
 
 def family(summary: Summary, number: int) -> Iterator[dict[str, str]]:

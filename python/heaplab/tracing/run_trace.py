@@ -69,7 +69,7 @@ def trace(
 
 def status_of(*summaries: dict[str, Any]) -> int:
     """The exit status of a command that has read these traces."""
-    return DAMAGED if any(one["damage"] for one in summaries) else DONE
+    return DAMAGED if any(summary["damage"] for summary in summaries) else DONE
 
 
 def compare(files: list[Path], output: Path | None, process: int | None) -> int:

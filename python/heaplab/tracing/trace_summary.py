@@ -51,10 +51,10 @@ def lost(summary: dict[str, Any]) -> str:
     """
     unrecorded = ("lost", "lost_elsewhere")
     known = sum(
-        sum(number(one["summary"], what) for what in unrecorded) + one["lost_in_file"]
-        for one in summary["processes"]
+        sum(number(process["summary"], what) for what in unrecorded) + process["lost_in_file"]
+        for process in summary["processes"]
     )
-    if all(one["summary"] for one in summary["processes"]):
+    if all(process["summary"] for process in summary["processes"]):
         return str(known)
     return f"at least {known}" if known else "unknown"
 

@@ -90,7 +90,7 @@ def arms_with(catalog: Catalog, name: str, trials: Sequence[Trial]) -> list[Arm]
     """The arms of an allocator with the settings of the trials."""
     given = [trial.given(name) for trial in trials]
     tried = chosen_arms.with_own(catalog, given)
-    return [chosen_arms.arm_of(tried, one.name) for one in given]
+    return [chosen_arms.arm_of(tried, arm.name) for arm in given]
 
 
 def among(trials: Sequence[Trial], names: Sequence[str]) -> list[Trial]:

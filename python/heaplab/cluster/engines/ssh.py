@@ -98,8 +98,8 @@ class Ssh:
 
         found = each(record.hosts, of_host).values()
         return Held(
-            {shard: says for one in found for shard, says in one.shards.items()},
-            tuple(trouble for one in found for trouble in one.troubles),
+            {shard: says for state in found for shard, says in state.shards.items()},
+            tuple(trouble for state in found for trouble in state.troubles),
         )
 
     def fetch(self, plan: Plan) -> str:
@@ -107,7 +107,9 @@ class Ssh:
         copied = [name for name, part in record.hosts.items() if part.copied]
         if not copied:
             return f"hosts share the folder: results are in {plan.results}"
-        came = each(copied, lambda one: copies.fetch(plan, record.hosts[one].folder, record.caller(one)))
+        came = each(
+            copied, lambda state: copies.fetch(plan, record.hosts[state].folder, record.caller(state))
+        )
         return f"fetched {sum(came.values())} results files from {len(copied)} hosts"
 
     def cancel(self, plan: Plan) -> str:

@@ -69,22 +69,22 @@ def agreement(advised: Sequence[Advised]) -> str:
     """Whether the advice of all campaigns names one allocator, in words."""
     if len(advised) < 2:
         return f"Measured in {_listed(advised)} only."
-    silent = [one for one in advised if not one.answer.use]
+    silent = [host for host in advised if not host.answer.use]
     if silent:
         said = f"{_listed(silent)} names no single allocator.".capitalize()
         return f"{said} Take the advice of the machine that the program will run on."
-    common = [name for name in advised[0].answer.use if all(name in one.answer.use for one in advised)]
+    common = [name for name in advised[0].answer.use if all(name in host.answer.use for host in advised)]
     if common:
         said = f"All campaigns agree on {wording.listed(common)}."
     else:
-        each = wording.listed([f"{one.answer.use[0]} in campaign {one.number}" for one in advised])
+        each = wording.listed([f"{host.answer.use[0]} in campaign {host.number}" for host in advised])
         said = f"The campaigns differ: {each}. Take the advice of the machine that the program will run on."
-    undecided = [one for one in advised if one.answer.open]
+    undecided = [host for host in advised if host.answer.open]
     return f"{said} Not all is decided in {_listed(undecided)}." if undecided else said
 
 
 def _listed(advised: Sequence[Advised]) -> str:
-    return wording.listed([f"campaign {one.number}" for one in advised])
+    return wording.listed([f"campaign {host.number}" for host in advised])
 
 
 def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
@@ -101,7 +101,7 @@ def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
             rows = []
             for name in names:
                 judged = [getattr(found.get(name), what, None) for found in summaries]
-                rows.append((name, [ratio_entry(one, metric, "not measured there") for one in judged]))
+                rows.append((name, [ratio_entry(host, metric, "not measured there") for host in judged]))
             if any(entry.text != units.NOTHING for _, entries in rows for entry in entries):
                 caption = f"{metric.title}, {title}: ratio to the baseline of the same campaign"
                 tables.append(Table(caption[0].upper() + caption[1:], columns, rows, "allocator"))

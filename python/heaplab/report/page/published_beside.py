@@ -33,7 +33,7 @@ def tables(study: Study, plot: spec.Plot, published: Published | None) -> list[W
     """The tables of a plot of kind "heat" or "summary"."""
     printed = published.tables_of(study.experiment.id, plot.y) if published else []
     if plot.kind == "summary":
-        return [_summary(study, plot, one, printed) for one in summary.summary(study, plot)]
+        return [_summary(study, plot, ratio, printed) for ratio in summary.summary(study, plot)]
     return [_heat(chart, heat_map.table_of(chart), printed) for chart in heat_map.charts(study, plot)]
 
 
@@ -41,7 +41,7 @@ def tables(study: Study, plot: spec.Plot, published: Published | None) -> list[W
 
 
 def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> WithPublished:
-    found = next((one for one in printed if _belongs(one, chart)), None)
+    found = next((each for each in printed if _belongs(each, chart)), None)
     if found is None:
         return WithPublished(measured)
     across, down = chart.values(chart.plot.x), chart.values(chart.rows)
@@ -112,7 +112,7 @@ def _summary(
     study: Study, plot: spec.Plot, measured: Table, printed: Sequence[PublishedTable]
 ) -> WithPublished:
     """Below each row the mean of the printed tables over the same cells; below the last the printed mean."""
-    whole = next((one for one in printed if not one.down and one.relative_to == study.baseline), None)
+    whole = next((row for row in printed if not row.down and row.relative_to == study.baseline), None)
     if whole is None or plot.against:
         return WithPublished(measured)
     names = [name for name in study.candidates if name != study.baseline]
@@ -148,10 +148,10 @@ def _mean_in_print(
         ratio = next(
             (
                 number / base
-                for one in printed
-                if one.unit == "s" and one.across == study.axis and _is_at(one, cell)
-                if (base := one.printed(cell[one.down], study.baseline))
-                if (number := one.printed(cell[one.down], candidate))
+                for row in printed
+                if row.unit == "s" and row.across == study.axis and _is_at(row, cell)
+                if (base := row.printed(cell[row.down], study.baseline))
+                if (number := row.printed(cell[row.down], candidate))
             ),
             None,
         )
@@ -183,11 +183,18 @@ def stated_points(study: Study, published: Published | None) -> list[StatedPoint
 
 def stated_table(study: Study, published: Published | None) -> str:
     """The stated ratios with what was measured of them, as Markdown; "" without any."""
-    found = [one for one in (published.ratios if published else []) if one.experiment == study.experiment.id]
+    found = [
+        ratio for ratio in (published.ratios if published else []) if ratio.experiment == study.experiment.id
+    ]
     head = ["number", "the publication", "ratio", "here"]
     rows = [
-        [one.number, one.says, f"{one.bound} {one.ratio:g}", "; ".join(_here(study, one)) or NO_CELL]
-        for one in found
+        [
+            ratio.number,
+            ratio.says,
+            f"{ratio.bound} {ratio.ratio:g}",
+            "; ".join(_here(study, ratio)) or NO_CELL,
+        ]
+        for ratio in found
     ]
     return markdown_table(head, rows) if rows else ""
 

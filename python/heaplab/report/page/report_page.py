@@ -93,7 +93,7 @@ def part(analysis: Analysis, path: Path) -> dict[str, Any]:
         "power": power_tables(analysis),
         "kinds": [kind_summary(analysis, kind, styles, by_aspect) for kind in kinds],
         "choices": chosen,
-        "choice_pictures": [situation_figure.figure(one.kinds, one.reference) for one in chosen],
+        "choice_pictures": [situation_figure.figure(choice.kinds, choice.reference) for choice in chosen],
         "interactions": interactions(analysis),
         "overviews": [t for t in (metric_tables.overview(analysis, m) for m in (None, MEMORY)) if t],
         "sections": [section(analysis, study, styles) for study in analysis.studies if study.candidates],
@@ -226,7 +226,7 @@ def draw(
 ) -> figures.Drawing | None:
     drawing: figures.Drawing | None = None
     if plot.kind == "curve":
-        points = [one for one in stated_points if one.metric == plot.y]
+        points = [stated_point for stated_point in stated_points if stated_point.metric == plot.y]
         drawing = figures.curve(study, plot, styles, points)
     elif plot.kind in DRAWINGS:
         drawing = DRAWINGS[plot.kind](study, plot, styles)

@@ -90,12 +90,12 @@ class Reproduced(Record):
         """
         axis, test = axis_of(experiment), test_of(experiment, expectation)
         asked = _place(axis, expectation.test, expectation.arguments)
-        same = [one for one in self.sentences if _place(axis, one.test, one.arguments) == asked]
+        same = [each for each in self.sentences if _place(axis, each.test, each.arguments) == asked]
         if test.measure is UNOBTAINABLE.measure:
             return judge(self.experiment, expectation, False, [])
         if not same:
             return None
-        ratios = {one.of: one.measured() for sentence in same for one in sentence.ratios}
+        ratios = {ratio.of: ratio.measured() for sentence in same for ratio in sentence.ratios}
         if not ratios:
             return undecided(self.experiment, expectation, same[0].why_none)
         wanted = list(ratios)
@@ -138,7 +138,7 @@ def of_study(analysis: Analysis, study: Study) -> Reproduced:
         runs=len(study.runs),
         disturbed=sum(run.experiment == study.experiment.id for run in analysis.disturbed),
         finished=end is not None and end.reason != "budget",
-        sentences=[measured_sentence(study, one) for one in study.experiment.expectations],
+        sentences=[measured_sentence(study, expectation) for expectation in study.experiment.expectations],
     )
 
 
@@ -149,14 +149,14 @@ def measured_sentence(study: Study, expectation: spec.Expectation) -> MeasuredSe
         higher = higher_is_better(study, expectation)
     except UsageError as error:
         return measured.model_copy(update={"why_none": str(error)})
-    stored = [StoredRatio.stored(one) for one in ratios if not isnan(one.ratio.estimate)]
-    why = "" if stored else "; ".join(one.text() for one in ratios) or "nothing was measured"
+    stored = [StoredRatio.stored(ratio) for ratio in ratios if not isnan(ratio.ratio.estimate)]
+    why = "" if stored else "; ".join(ratio.text() for ratio in ratios) or "nothing was measured"
     return measured.model_copy(update={"higher_is_better": higher, "ratios": stored, "why_none": why})
 
 
 def newest(known: Iterable[Reproduced]) -> dict[str, Reproduced]:
     """The last measurement of each experiment at full scale or, where there is none, at another scale."""
     found: dict[str, Reproduced] = {}
-    for one in sorted(known, key=lambda each: (each.scale == "full", each.date)):
-        found[one.experiment] = one
+    for entry in sorted(known, key=lambda each: (each.scale == "full", each.date)):
+        found[entry.experiment] = entry
     return found

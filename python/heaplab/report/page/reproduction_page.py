@@ -46,7 +46,11 @@ class CoveredPart:
         if self.experiment is None:
             return []
         names = self.part.names
-        return [one for one in self.experiment.expectations if not one.figure or one.figure in names]
+        return [
+            expectation
+            for expectation in self.experiment.expectations
+            if not expectation.figure or expectation.figure in names
+        ]
 
     def outcome(self, sentence: Expectation) -> ClaimOutcome | None:
         if self.measured is None or self.experiment is None:
@@ -68,11 +72,11 @@ def page(
     """`how` is a sentence on how to write the page again; `pictures` holds a page for each experiment."""
     measured = newest(known)
     parts = {
-        one.id: [
+        publication.id: [
             CoveredPart(part, experiments.get(part.experiment), measured.get(part.experiment))
-            for part in one.parts
+            for part in publication.parts
         ]
-        for one in publications
+        for publication in publications
     }
     return "\n".join(
         [
@@ -82,7 +86,7 @@ def page(
             "",
             READING,
             totals(publications, parts),
-            *(section(one, parts[one.id], pictures) for one in publications),
+            *(section(publication, parts[publication.id], pictures) for publication in publications),
             machines(measured),
         ]
     )
@@ -92,13 +96,13 @@ def totals(publications: Sequence[Publication], parts: Mapping[str, list[Covered
     results = [name for result in RESULTS for name in columns_of(result)]
     head = ["publication", "figures and tables", "with an experiment", "measured", *results]
     rows = []
-    for one in publications:
-        found = parts[one.id]
+    for publication in publications:
+        found = parts[publication.id]
         counts = counted(found)
         with_figures = [each for each in found if each.part.experiment]
         measured = [each for each in with_figures if each.measured]
         names = [sum(len(each.part.names) for each in some) for some in (found, with_figures, measured)]
-        rows.append([one.title, *map(str, names), *(str(counts[result]) for result in results)])
+        rows.append([publication.title, *map(str, names), *(str(counts[result]) for result in results)])
     columns = zip(*(row[1:] for row in rows), strict=True)
     rows.append(["together", *(str(sum(map(int, column))) for column in columns)])
     return table(head, rows)
@@ -111,9 +115,9 @@ def columns_of(result: str) -> list[str]:
 def counted(parts: Sequence[CoveredPart]) -> Counter[str]:
     """The results of the sentences, each sentence once, though several parts may share one."""
     each = {
-        (one.part.experiment, sentence.sentence): (one.result(sentence), one.outcome(sentence))
-        for one in parts
-        for sentence in one.sentences
+        (part.part.experiment, sentence.sentence): (part.result(sentence), part.outcome(sentence))
+        for part in parts
+        for sentence in part.sentences
     }
     counts = Counter(result for result, _ in each.values())
     counts[DIRECTION_ALONE] = sum(
@@ -130,7 +134,7 @@ def section(publication: Publication, parts: Sequence[CoveredPart], pictures: st
         [
             f"## {publication.title}\n",
             f"{publication.source}.\n",
-            table(head, [row(one, pictures) for one in parts]),
+            table(head, [row(part, pictures) for part in parts]),
             f"### {publication.title}, sentence by sentence\n",
             table(["number", "the publication", "here", "figures"], list(sentences(parts))),
             *(f"- {name} is not obtainable: {why}." for name, why in publication.unobtainable.items()),
@@ -139,19 +143,19 @@ def section(publication: Publication, parts: Sequence[CoveredPart], pictures: st
     )
 
 
-def row(one: CoveredPart, pictures: str) -> list[str]:
-    part = one.part
+def row(covered_part: CoveredPart, pictures: str) -> list[str]:
+    part = covered_part.part
     if part.why_none:
         return [part.label, part.shows, f"none: {part.why_none}", "", "", ""]
-    counts = Counter(one.result(sentence) for sentence in one.sentences)
+    counts = Counter(covered_part.result(sentence) for sentence in covered_part.sentences)
     said = ", ".join(f"{counts[result]} {result}" for result in RESULTS if counts[result])
-    if one.measured is None:
+    if covered_part.measured is None:
         return [part.label, part.shows, f"`{part.experiment}`", NOT_RUN, said, ""]
     return [
         part.label,
         part.shows,
         f"`{part.experiment}`",
-        extent(one.measured, one.experiment),
+        extent(covered_part.measured, covered_part.experiment),
         said or "no sentence to test",
         f"[picture]({pictures}/{file_name(part.experiment)})",
     ]
@@ -178,23 +182,29 @@ def file_name(experiment: str) -> str:
 
 def sentences(parts: Sequence[CoveredPart]) -> Iterator[list[str]]:
     told: set[tuple[str, str]] = set()
-    for one in parts:
-        for sentence in one.sentences:
-            if (key := (one.part.experiment, sentence.sentence)) in told:
+    for part in parts:
+        for sentence in part.sentences:
+            if (key := (part.part.experiment, sentence.sentence)) in told:
                 continue
             told.add(key)
-            found = one.outcome(sentence)
+            found = part.outcome(sentence)
             verdict, figures = (found.verdict, found.figures) if found else (NOT_RUN, "")
-            yield [sentence.figure or one.part.label, sentence.says, f"**{verdict}**", figures]
+            yield [sentence.figure or part.part.label, sentence.says, f"**{verdict}**", figures]
 
 
 def machines(measured: Mapping[str, Reproduced]) -> str:
     """Where and how each experiment was measured; experiments of one campaign share a line."""
     campaigns: dict[tuple[str, ...], list[str]] = {}
-    for one in measured.values():
-        versions = ", ".join(f"{name} {version}".strip() for name, version in one.versions.items())
-        key = (f"`{one.command}`", one.date, one.machine, versions, one.heaplab)
-        campaigns.setdefault(key, []).append(f"`{one.experiment}`")
+    for measurement in measured.values():
+        versions = ", ".join(f"{name} {version}".strip() for name, version in measurement.versions.items())
+        key = (
+            f"`{measurement.command}`",
+            measurement.date,
+            measurement.machine,
+            versions,
+            measurement.heaplab,
+        )
+        campaigns.setdefault(key, []).append(f"`{measurement.experiment}`")
     rows = [[", ".join(sorted(names)), *key] for key, names in sorted(campaigns.items())]
     head = ["experiments", "command", "date", "machine", "allocators", "heaplab"]
     return "## Where it was measured\n\n" + (table(head, rows) if rows else "Nothing was measured yet.\n")

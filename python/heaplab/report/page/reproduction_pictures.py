@@ -42,11 +42,11 @@ def write_one(study: Study, drawn: Section, printed: Published | None, folder: P
         alt = drawing.alt.removesuffix(" Numbers in the table below.")  # which the report's page has
         lines += [f"## {drawing.title}", picture(drawing.svg, alt), drawing.note]
     for plot in experiment.plots:
-        for one in published_beside.tables(study, plot, printed) if plot.kind in TABLES else []:
-            lines.append(f"## {captioned(plot, one.table.caption)}")
-            if one.svg:
-                lines.append(picture(one.svg, f"{one.table.caption}, beside the published numbers"))
-            lines.append(as_markdown(one.table))
+        for shown in published_beside.tables(study, plot, printed) if plot.kind in TABLES else []:
+            lines.append(f"## {captioned(plot, shown.table.caption)}")
+            if shown.svg:
+                lines.append(picture(shown.svg, f"{shown.table.caption}, beside the published numbers"))
+            lines.append(as_markdown(shown.table))
     if table := published_beside.stated_table(study, printed):
         lines += ["## Published in numbers", table]
     if printed:

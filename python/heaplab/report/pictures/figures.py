@@ -63,7 +63,11 @@ def curve(
             for name in study.candidates:
                 medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
                 marks.banded_line(axis, medians, name, styles[name], step.factor)
-            beside = [(_number(dict(one.cell)[plot.x]), one) for one in stated_points if one.cell in cells]
+            beside = [
+                (_number(dict(stated_point.cell)[plot.x]), stated_point)
+                for stated_point in stated_points
+                if stated_point.cell in cells
+            ]
             marks.draw_stated_points(axis, beside, styles, step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
             marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])

@@ -86,9 +86,9 @@ def lead(baseline: str, summaries: list[AspectSummary]) -> str:
     cheap = [name for name in faster if memory is None or not is_dearer(memory, name)]
     pick = (cheap or faster)[0]
     ratio = real.judged[pick].ratio
-    quicker = [one for one in faster if real.judged[one].ratio.high < ratio.low]
-    alike = [one for one in faster if real.judged[one].ratio.low <= ratio.high]
-    alike = [one for one in alike if one not in (pick, *quicker)]
+    quicker = [candidate for candidate in faster if real.judged[candidate].ratio.high < ratio.low]
+    alike = [candidate for candidate in faster if real.judged[candidate].ratio.low <= ratio.high]
+    alike = [candidate for candidate in alike if candidate not in (pick, *quicker)]
     said = f"{wording.change(ratio, 'less time', 'more time')}{memory_of(memory, pick)}"
     others = units.counted(len(alike), "other")
     more = f" {others} cannot be told apart from it in time." if alike else ""

@@ -15,7 +15,7 @@ def effects_table(analysis: Analysis, kind: str) -> Table | None:
     if not columns[0]:
         return None
     rows = [
-        (name_of(found[0]), [entry(one, metric) for one, (_, metric) in zip(found, METRICS, strict=True)])
+        (name_of(found[0]), [entry(each, metric) for each, (_, metric) in zip(found, METRICS, strict=True)])
         for found in zip(*columns, strict=True)
     ]
     caption = (

@@ -27,19 +27,23 @@ def outlook_table(analysis: Analysis, power: Power) -> Table:
     caption = "Time until half and all of the rest is decided; a block of every cell takes"
     columns = ["decided", "blocks", "half-width", "half in", "all in"]
     rows = []
-    for one in power.outlooks:
-        texts = [f"{one.decided} of {len(one.judged)}", str(one.blocks), units.percent(one.half_width)]
-        texts += [more_time(one, share, power) for share in (0.5, 1.0)]
-        rows.append((one.name, list(map(Entry, texts))))
+    for outlook in power.outlooks:
+        texts = [
+            f"{outlook.decided} of {len(outlook.judged)}",
+            str(outlook.blocks),
+            units.percent(outlook.half_width),
+        ]
+        texts += [more_time(outlook, share, power) for share in (0.5, 1.0)]
+        rows.append((outlook.name, list(map(Entry, texts))))
     notes = [ASSUMED, *advice(analysis, power)]
     return Table(f"{caption} {power.round_s:.3g} s", columns, rows, "asked", notes=notes)
 
 
-def more_time(one: Outlook, share: float, power: Power) -> str:
+def more_time(outlook: Outlook, share: float, power: Power) -> str:
     """ "12 min more" until this share of the undecided comparisons is decided; a dash if none is open."""
-    if not one.more:
+    if not outlook.more:
         return units.NOTHING
-    seconds = power.seconds_until(one, share)
+    seconds = power.seconds_until(outlook, share)
     if isnan(seconds):
         return "unknown"
     if seconds == inf:
@@ -60,7 +64,7 @@ def noise_table(power: Power) -> Table | None:
 def advice(analysis: Analysis, power: Power) -> list[str]:
     """What helps against the largest source; nothing if all is decided."""
     noise = power.noise
-    if noise is None or not any(one.more for one in power.outlooks):
+    if noise is None or not any(outlook.more for outlook in power.outlooks):
         return []
     found = []
     if noise.foreign >= max(noise.runs, noise.blocks, noise.drift) or power.foreign > MUCH_FOREIGN:
@@ -78,7 +82,7 @@ def advice(analysis: Analysis, power: Power) -> list[str]:
 
 def print_power(analysis: Analysis, console: Console) -> None:
     power = power_of(analysis)
-    decided, asked = sum(one.decided for one in power.outlooks), sum(len(o.judged) for o in power.outlooks)
+    decided, asked = sum(each.decided for each in power.outlooks), sum(len(o.judged) for o in power.outlooks)
     put(console, f"[bold]{decided} of {units.counted(asked, 'comparison')} decided.[/]")
     outlook = outlook_table(analysis, power)
     console.print()
@@ -102,14 +106,14 @@ def plain_power(analysis: Analysis) -> dict[str, object]:
         "foreign": finite(power.foreign),
         "outlooks": [
             {
-                "name": one.name,
-                "decided": one.decided,
-                "comparisons": len(one.judged),
-                "blocks": one.blocks,
-                "half_width": finite(one.half_width),
-                "more_blocks": [finite(blocks) for blocks in one.more],
+                "name": outlook.name,
+                "decided": outlook.decided,
+                "comparisons": len(outlook.judged),
+                "blocks": outlook.blocks,
+                "half_width": finite(outlook.half_width),
+                "more_blocks": [finite(blocks) for blocks in outlook.more],
             }
-            for one in power.outlooks
+            for outlook in power.outlooks
         ],
         "noise": vars(power.noise) if power.noise else None,
         "advice": advice(analysis, power),

@@ -41,9 +41,9 @@ def outcome_line(gate: Gate) -> str:
     cells, asked = gate.cells, units.counted(len(gate.cells), "comparison")
     if gate.outcome is GateOutcome.FAILED:
         return f"FAILED: {gate.why_failed}."
-    if worse := sum(one.verdict is GateVerdict.WORSE for one in cells):
+    if worse := sum(cell.verdict is GateVerdict.WORSE for cell in cells):
         return f"WORSE: {worse} of {asked} {'is' if worse == 1 else 'are'} beyond the limit."
-    if silent := sum(one.is_silent for one in cells):
+    if silent := sum(cell.is_silent for cell in cells):
         which = "any" if silent == len(cells) else f"{silent}"
         return f"COULD NOT TELL {which} of {asked}: this machine shows too little for the limit."
     return f"NOT WORSE: all of {asked} are within the limit."
@@ -51,19 +51,19 @@ def outcome_line(gate: Gate) -> str:
 
 def ordered_cells(cells: Sequence[GateCell]) -> list[GateCell]:
     """The cells, the worst first."""
-    return sorted(cells, key=lambda one: (ORDER.index(one.verdict), -one.ratio.estimate))
+    return sorted(cells, key=lambda cell: (ORDER.index(cell.verdict), -cell.ratio.estimate))
 
 
-def fields(one: GateCell) -> tuple[str, ...]:
+def fields(gate_cell: GateCell) -> tuple[str, ...]:
     """One row, in the order of HEADS."""
-    verdict = f"{one.verdict}: {one.why}" if one.why else str(one.verdict)
+    verdict = f"{gate_cell.verdict}: {gate_cell.why}" if gate_cell.why else str(gate_cell.verdict)
     return (
-        f"{one.experiment} {cell_name(one.cell) if one.cell else ''}".strip(),
-        one.about.title,
-        units.ratio(one.ratio.estimate),
-        units.bounds(one.ratio),
-        units.bounds(one.control),
-        units.ratio(1 + one.limit),
+        f"{gate_cell.experiment} {cell_name(gate_cell.cell) if gate_cell.cell else ''}".strip(),
+        gate_cell.about.title,
+        units.ratio(gate_cell.ratio.estimate),
+        units.bounds(gate_cell.ratio),
+        units.bounds(gate_cell.control),
+        units.ratio(1 + gate_cell.limit),
         verdict,
     )
 
@@ -80,7 +80,7 @@ def print_gate(gate: Gate, console: Console) -> None:
 
 def as_markdown(gate: Gate, command: str) -> str:
     """A table for a comment on a pull request."""
-    table = markdown.table(HEADS, [fields(one) for one in ordered_cells(gate.cells)])
+    table = markdown.table(HEADS, [fields(ordered_cell) for ordered_cell in ordered_cells(gate.cells)])
     note = (
         f"Ratios with {LEVEL} intervals, paired by block, of counts under callgrind with the range of all "
         "runs. Where OLD differs from itself by more than the limit, this machine could not tell."
@@ -108,13 +108,13 @@ def case_of_runs(gate: Gate) -> TestCase:
     return case
 
 
-def case_of(one: GateCell) -> TestCase:
-    row = fields(one)
-    case = TestCase(f"{row[0]}: {row[1]}", f"heaplab.gate.{one.experiment}")
+def case_of(gate_cell: GateCell) -> TestCase:
+    row = fields(gate_cell)
+    case = TestCase(f"{row[0]}: {row[1]}", f"heaplab.gate.{gate_cell.experiment}")
     said = ", ".join(f"{head} {text}" for head, text in zip(HEADS[2:], row[2:], strict=True))
-    if one.verdict is GateVerdict.WORSE:
+    if gate_cell.verdict is GateVerdict.WORSE:
         case.result = [Failure(said, "worse")]
-    elif one.verdict is GateVerdict.COULD_NOT_TELL:
+    elif gate_cell.verdict is GateVerdict.COULD_NOT_TELL:
         case.result = [Skipped(said)]
     else:
         case.system_out = said
@@ -124,23 +124,23 @@ def case_of(one: GateCell) -> TestCase:
 def as_bencher(gate: Gate) -> dict[str, Any]:
     """The ratios NEW to OLD, which hold on any machine, and the medians of NEW on this machine."""
     found: dict[str, Any] = {}
-    for one in gate.cells:
-        if one.ratio.estimate == one.ratio.estimate:  # not NaN
-            measures = found.setdefault(fields(one)[0], {})
-            measures[f"{measure_of(one)}-ratio"] = metric_of(one, 1, ratio=True)
-            if one.about.unit == "s":
-                measures["latency"] = metric_of(one, NANOSECONDS, ratio=False)
-            elif one.metric in (MEMORY, INSTRUCTIONS):
-                measures[measure_of(one)] = metric_of(one, 1, ratio=False)
+    for cell in gate.cells:
+        if cell.ratio.estimate == cell.ratio.estimate:  # not NaN
+            measures = found.setdefault(fields(cell)[0], {})
+            measures[f"{measure_of(cell)}-ratio"] = metric_of(cell, 1, ratio=True)
+            if cell.about.unit == "s":
+                measures["latency"] = metric_of(cell, NANOSECONDS, ratio=False)
+            elif cell.metric in (MEMORY, INSTRUCTIONS):
+                measures[measure_of(cell)] = metric_of(cell, 1, ratio=False)
     return found
 
 
-def measure_of(one: GateCell) -> str:
-    return {MEMORY: "memory", INSTRUCTIONS: "instructions"}.get(one.metric, "time")
+def measure_of(gate_cell: GateCell) -> str:
+    return {MEMORY: "memory", INSTRUCTIONS: "instructions"}.get(gate_cell.metric, "time")
 
 
-def metric_of(one: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
-    interval = one.ratio if ratio else one.median
+def metric_of(gate_cell: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
+    interval = gate_cell.ratio if ratio else gate_cell.median
     found = {"value": interval.estimate * factor}
     if interval.bounded:
         found |= {"lower_value": interval.low * factor, "upper_value": interval.high * factor}
@@ -153,24 +153,24 @@ def plain_gate(gate: Gate) -> dict[str, Any]:
         "failed": gate.outcome in (GateOutcome.WORSE, GateOutcome.FAILED),
         "outcome": str(gate.outcome),
         "says": headline(gate),
-        "covers": [one.model_dump() for one in gate.coverage],
-        "cells": [plain_cell(one) for one in ordered_cells(gate.cells)],
+        "covers": [coverage.model_dump() for coverage in gate.coverage],
+        "cells": [plain_cell(ordered_cell) for ordered_cell in ordered_cells(gate.cells)],
     }
 
 
-def plain_cell(one: GateCell) -> dict[str, Any]:
+def plain_cell(gate_cell: GateCell) -> dict[str, Any]:
     return {
-        "experiment": one.experiment,
-        "cell": dict(one.cell),
-        "metric": one.metric,
-        "measure": measure_of(one),
-        "unit": one.about.unit,
-        "ratio": one.ratio.estimate if one.ratio.estimate == one.ratio.estimate else None,
-        "low": one.ratio.low if one.ratio.bounded else None,
-        "high": one.ratio.high if one.ratio.bounded else None,
-        "pairs": one.ratio.count,
-        "limit": one.limit,
-        "noise_floor": one.noise_floor if isfinite(one.noise_floor) else None,
-        "verdict": str(one.verdict),
-        "why": one.why,
+        "experiment": gate_cell.experiment,
+        "cell": dict(gate_cell.cell),
+        "metric": gate_cell.metric,
+        "measure": measure_of(gate_cell),
+        "unit": gate_cell.about.unit,
+        "ratio": gate_cell.ratio.estimate if gate_cell.ratio.estimate == gate_cell.ratio.estimate else None,
+        "low": gate_cell.ratio.low if gate_cell.ratio.bounded else None,
+        "high": gate_cell.ratio.high if gate_cell.ratio.bounded else None,
+        "pairs": gate_cell.ratio.count,
+        "limit": gate_cell.limit,
+        "noise_floor": gate_cell.noise_floor if isfinite(gate_cell.noise_floor) else None,
+        "verdict": str(gate_cell.verdict),
+        "why": gate_cell.why,
     }

@@ -109,9 +109,9 @@ def best_of(analysis: Analysis) -> dict[str, list[str]]:
 def front_of(analysis: Analysis, kind: str) -> list[str]:
     """The arms on the Pareto front of time and memory, according to their estimates."""
     points = {analysis.baseline: (1.0, 1.0)} | {
-        one.allocator: (one.time.ratio.estimate, one.memory.ratio.estimate)
-        for one in analysis.summaries(kind)
-        if one.complete
+        summary.allocator: (summary.time.ratio.estimate, summary.memory.ratio.estimate)
+        for summary in analysis.summaries(kind)
+        if summary.complete
     }
     known = {name: point for name, point in points.items() if all(map(isfinite, point))}
     return wording.front(known) if len(known) > 1 else []

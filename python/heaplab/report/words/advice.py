@@ -115,9 +115,11 @@ def leader(analysis: Analysis, kind: str, ranked: list[Summary], title: str, met
     control = analysis.control(kind, metrics)
 
     def worse(name: str) -> bool:
-        one, direction = (best, Verdict.LOWER) if name == analysis.baseline else (name, Verdict.HIGHER)
+        preferred, direction = (best, Verdict.LOWER) if name == analysis.baseline else (name, Verdict.HIGHER)
         if analysis.baseline in (name, best):
-            return found[one].verdict is direction or (metrics == BOTH and _dominates(places[one], direction))
+            return found[preferred].verdict is direction or (
+                metrics == BOTH and _dominates(places[preferred], direction)
+            )
         return judge(analysis.relative(kind, name, metrics, best), control) is Verdict.HIGHER
 
     tied = [name for name in others if not worse(name)]

@@ -18,7 +18,7 @@ BUILD = "heaplab compare --arm one=./build-with-one --arm other=./build-with-ano
 
 def sentences(found: Sequence[Coverage]) -> list[str]:
     """A sentence for each process of which enough is beyond malloc, and for each process not seen."""
-    named = [one for one in found if one.matters or one.unseen]
+    named = [process for process in found if process.matters or process.unseen]
     more = len(named) - MOST
     beyond = [f"{units.counted(more, 'more process', 'more processes')} of that kind"] if more > 0 else []
     return [*map(sentence, named[:MOST]), *beyond]
@@ -61,8 +61,8 @@ def compiled_in(mallocs: Sequence[str]) -> str:
 
 def not_sure(found: Sequence[Coverage]) -> str:
     """Why no answer about this program is sure, in a sentence; "" if malloc explains enough of its memory."""
-    memory = sum(one.memory for one in found)
-    whole = Coverage(program="", memory=memory, by_malloc=sum(one.by_malloc for one in found))
+    memory = sum(process.memory for process in found)
+    whole = Coverage(program="", memory=memory, by_malloc=sum(process.by_malloc for process in found))
     if not whole.is_most_beyond:
         return ""
     return f"Not sure: malloc explains only {size(whole.by_malloc)} of {size(memory)}."

@@ -47,7 +47,7 @@ def causes(analysis: Analysis, kind: str) -> list[Cause]:
         ratios = [_mean(analysis, kind, name, metric) for name in others]
         control = _mean(analysis, kind, analysis.baseline + CONTROL_SUFFIX, metric)
         family = zip(others, stats.judge_family(ratios, control), strict=True)
-        judged = {name: one for name, one in family if one.ratio.count}
+        judged = {name: judgement for name, judgement in family if judgement.ratio.count}
         if judged:
             found.append(Cause(metric, judged))
     return found

@@ -75,7 +75,7 @@ def ratio_with_reason(judged: Judged) -> str:
 
 def few_blocks(judged: Iterable[Judged]) -> str:
     """A sentence that there are too few blocks for any verdict; "" if there are enough."""
-    counts = [one.ratio.count for one in judged if one.why is Why.FEW_BLOCKS]
+    counts = [judgement.ratio.count for judgement in judged if judgement.why is Why.FEW_BLOCKS]
     if not counts:
         return ""
     blocks = f"{max(counts)} {'block' if max(counts) == 1 else 'blocks'}"
@@ -161,11 +161,14 @@ def noise(analysis: Analysis, kind: str) -> str:
     }
     if not known:
         return NOISE_UNKNOWN
-    told = [f"{name} {units.ratio(one.estimate)} ({units.bounds(one)})" for name, one in known.items()]
+    told = [
+        f"{name} {units.ratio(judgement.estimate)} ({units.bounds(judgement)})"
+        for name, judgement in known.items()
+    ]
     said = f"{analysis.baseline} against itself: {', '.join(told)}"
     if not all(control.bounded for control in known.values()):
         return f"{said}: too few blocks to know the noise."
-    limits = [f"{threshold(threshold_over(one))} in {name}" for name, one in known.items()]
+    limits = [f"{threshold(threshold_over(judgement))} in {name}" for name, judgement in known.items()]
     return f"{said}; differences below {listed(limits)} count as none."
 
 
