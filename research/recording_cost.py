@@ -88,7 +88,14 @@ class Runs:
     def __init__(self, experiment: spec.Experiment, workload: spec.Workload, arms: dict[str, Arm]) -> None:
         first = next(iter(arms.values()))
         self._campaign = campaigns.campaign_of(
-            Request([experiment], {workload.id: workload}, [first], "quick", SEED, sys.argv)
+            Request(
+                experiments=[experiment],
+                workloads={workload.id: workload},
+                libraries=[first],
+                scale="quick",
+                seed=SEED,
+                command=sys.argv,
+            )
         )
         [self._comparison] = plan.comparisons(self._campaign)
         self._metric = experiment.main_metric or workload.main_metric

@@ -42,7 +42,14 @@ OPTIONS = {"quiet": False, "as_json": False, "output": None}
 def record(experiment: spec.Experiment, workload: spec.Workload, glibc: Arm, trace: Path) -> None:
     """Make the trace of one run, with the program's input as heaplab's runner prepares it."""
     campaign = campaigns.campaign_of(
-        Request([experiment], {workload.id: workload}, [glibc], "quick", SEED, sys.argv)
+        Request(
+            experiments=[experiment],
+            workloads={workload.id: workload},
+            libraries=[glibc],
+            scale="quick",
+            seed=SEED,
+            command=sys.argv,
+        )
     )
     [comparison] = plan.comparisons(campaign)
     block, candidate = plan.block(campaign, comparison, 0), Candidate(comparison.cells[0], glibc.allocator)
@@ -99,7 +106,12 @@ def run(asked: argparse.Namespace) -> None:
         experiments += own
         workloads |= theirs
     request = Request(
-        experiments, workloads, arms, "quick", SEED, ["research/replay_fidelity.py", *sys.argv[1:]]
+        experiments=experiments,
+        workloads=workloads,
+        libraries=arms,
+        scale="quick",
+        seed=SEED,
+        command=["research/replay_fidelity.py", *sys.argv[1:]],
     )
     analysis = measured(request, folder)
     programs = [Program(name, folder / f"{name}.trace", analysis) for name in asked.programs]

@@ -14,6 +14,7 @@ from heaplab.campaign import standard_input
 from heaplab.errors import UsageError
 from heaplab.machine import host
 from heaplab.results import spec, store
+from heaplab.results.manner import Manner
 from heaplab.results.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_text
 from heaplab.results.store import ResultsLock, Store
 from heaplab.version import __version__
@@ -28,28 +29,26 @@ PART_OF_IDENTITY = (
 )
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What is measured, whatever the arms."""
+
     experiments: Sequence[spec.Experiment]
     workloads: dict[str, spec.Workload]  # all workloads that the experiments name
+    scale: spec.ScaleName
+    input: Input | None = None
+    fit_blocks: int | None = None  # number of blocks that cells are shortened for; None: lengths stay
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Measurement, Manner):
+    """All that a campaign follows from."""
+
     libraries: Sequence[Arm]  # the first is the baseline
-    scale: Literal["quick", "full"]
-    seed: int
     command: Sequence[str]  # the command as the user typed it
     why_scale: str = ""
-    budget: float | None = None
-    precision: float = 0.02
-    pinned: bool = False
     placed: bool = False
-    warm: int | None = None
-    memory_limit: int | None = None
-    time_limit: float | None = None
-    input: Input | None = None
-    prepare: str = ""
-    cleanup: str = ""
     instructions: Literal["", "callgrind"] = ""
-    fit_blocks: int | None = None
-    slices: bool = True
 
 
 @dataclass(frozen=True)

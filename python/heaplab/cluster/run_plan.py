@@ -143,7 +143,7 @@ def benchmark_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) 
             catalog, arms, Subject(program=tuple(wanted.program), suite=wanted.suite or None), quiet=True
         )
     chosen, workloads = chosen_experiments.experiments(catalog, wanted.experiments)
-    return Benchmark(chosen, workloads, wanted.scale, DEFAULT_PARENT, None)
+    return Benchmark(experiments=chosen, workloads=workloads, scale=wanted.scale, folder=DEFAULT_PARENT)
 
 
 def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mapping[str, str | int]]:

@@ -25,6 +25,7 @@ from heaplab.machine import host, setting_proof, topology
 from heaplab.options.arm_options import GivenAllocator, Settings
 from heaplab.options.given_options import HowOptions
 from heaplab.results import spec, store
+from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm, Host
 from heaplab.screen.notes import note
 from heaplab.version import __version__
@@ -45,7 +46,7 @@ def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> 
     path = plan.results_file(shard, node_name())
     refuse_other_results(path, request)
     facts = facts_of(plan, shard)
-    options = HowOptions(budget=request.budget, precision=request.precision, seed=request.seed, quiet=quiet)
+    options = HowOptions(**those_of(Manner, request), quiet=quiet)
     opened, needed = opened_at(path, request, options, facts=facts)
     stopped = run_campaign(
         opened, needed, options, f"go on with: heaplab cluster run {folder} --shard {text}"
@@ -127,11 +128,12 @@ def request_of(plan: Plan, shard: Shard, arms: list[Arm], cpus: int) -> Request:
     if file.threads:
         counts = topology.thread_counts(cpus)
         experiments = [with_threads(item, file.scale, counts) for item in experiments]
+    workloads = {name: spec.Workload.model_validate(content) for name, content in file.workloads.items()}
     return Request(
-        experiments,
-        {name: spec.Workload.model_validate(content) for name, content in file.workloads.items()},
-        arms,
-        file.scale,
+        experiments=experiments,
+        workloads=workloads,
+        libraries=arms,
+        scale=file.scale,
         seed=plan.seed_of(shard),
         command=file.command,
         budget=file.budget,

@@ -11,6 +11,7 @@ from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.measuring_options import (
     ARMS,
     EXPERIMENT,
+    HOOKS,
     HOW,
     NO_DEEP_BINDING,
     SUITE,
@@ -27,7 +28,7 @@ GROUPS = {
     "What is compared": ("allocators", "own", "factorial", "commands", "no_deep_binding", "show_command"),
     "What is run": (
         *("suite", "experiments", "all_publications", "scale"),
-        *("source", "prepare", "cleanup", "warm", "memory_limit", "time_limit", "pin", "slices", "seed"),
+        *("source", "prepare", "cleanup", "warm", "memory_limit", "time_limit", "pinned", "slices", "seed"),
     ),
     "Servers": tuple(FIELDS),
     "Traces": replay_options.NAMES,
@@ -53,8 +54,6 @@ GROUPS = {
     metavar="FILE",
     help="File that each run reads as its standard input.  [default: < FILE]",
 )
-@click.option("--prepare", metavar="COMMAND", help="Shell command before each run of PROGRAM, not measured.")
-@click.option("--cleanup", metavar="COMMAND", help="Shell command after each run of PROGRAM, not measured.")
 @click.option(
     "--arm",
     "commands",
@@ -63,7 +62,7 @@ GROUPS = {
     help="A command to compare with others: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
 @NO_DEEP_BINDING
-@taking(SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
+@taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
 @click.pass_obj
 def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) -> int:
     """Compare allocators on experiments, on PROGRAM, or on a trace of it; or compare commands.

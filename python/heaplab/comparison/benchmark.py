@@ -5,28 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.campaign.begin_or_resume import Request
+from heaplab.campaign.begin_or_resume import Measurement, Request
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison import chosen_experiments, given_server, program_experiment, recorded_trace
 from heaplab.options.given_options import HowOptions, Subject
 from heaplab.options.option_types import DEFAULT_PARENT
 from heaplab.options.replay_options import refuse_without_trace
-from heaplab.results import spec
-from heaplab.results.records import Arm, Input
+from heaplab.results.manner import Manner, those_of
+from heaplab.results.records import Arm
 from heaplab.results.server_spec import Server
 
 SUITES = DEFAULT_PARENT / "compare"  # the folder of experiments of the catalog
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    experiments: Sequence[spec.Experiment]
-    workloads: dict[str, spec.Workload]
-    scale: spec.ScaleName
-    folder: Path  # for results, unless the user names another
-    budget: float | None  # s, unless the user gives another
-    input: Input | None = None
-    fit_blocks: int | None = None  # number of blocks that cells are shortened for; None: lengths stay
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Measurement):
+    """What is measured where the user names no folder and no budget."""
+
+    folder: Path
+    budget: float | None = None  # s
 
 
 def benchmark_of(catalog: Catalog, arms: Sequence[Arm], subject: Subject, quiet: bool) -> Benchmark:
@@ -47,21 +44,30 @@ def benchmark_of(catalog: Catalog, arms: Sequence[Arm], subject: Subject, quiet:
     experiments, workloads = chosen_experiments.experiments(catalog, chosen.experiments)
     experiments, workloads = given_server.changed(experiments, workloads, subject.serving)
     return Benchmark(
-        experiments, workloads, chosen.scale, SUITES, chosen.budget_s, fit_blocks=chosen.fit_blocks
+        experiments=experiments,
+        workloads=workloads,
+        scale=chosen.scale,
+        fit_blocks=chosen.fit_blocks,
+        folder=SUITES,
+        budget=chosen.budget_s,
     )
 
 
 def benchmark_of_experiments(catalog: Catalog, subject: Subject) -> Benchmark:
     experiments, workloads = chosen_experiments.experiments(catalog, subject.experiments)
-    return Benchmark(experiments, workloads, subject.scale or "quick", SUITES, None)
+    return Benchmark(
+        experiments=experiments, workloads=workloads, scale=subject.scale or "quick", folder=SUITES
+    )
 
 
 def benchmark_of_trace(catalog: Catalog, trace: Path, subject: Subject, quiet: bool) -> Benchmark:
+    experiments, workloads = recorded_trace.experiments_of(catalog, trace, quiet, subject.replaying)
     return Benchmark(
-        *recorded_trace.experiments_of(catalog, trace, quiet, subject.replaying),
-        "quick",
-        DEFAULT_PARENT / trace.name,
-        program_experiment.BUDGET_S,
+        experiments=experiments,
+        workloads=workloads,
+        scale="quick",
+        folder=DEFAULT_PARENT / trace.name,
+        budget=program_experiment.BUDGET_S,
     )
 
 
@@ -75,38 +81,22 @@ def benchmark_with(
     measured: given_server.Measured, name: str, server: Server | None, subject: Subject, quiet: bool
 ) -> Benchmark:
     """The benchmark of the user's programs: they end by themselves and may read a file, or are servers."""
-    folder = DEFAULT_PARENT / name
-    if server:
-        return Benchmark(*measured, "quick", folder, program_experiment.SERVER_BUDGET_S)
-    given = program_experiment.input_of(subject.source, quiet)
-    return Benchmark(*measured, "quick", folder, program_experiment.BUDGET_S, given)
+    experiments, workloads = measured
+    return Benchmark(
+        experiments=experiments,
+        workloads=workloads,
+        scale="quick",
+        input=None if server else program_experiment.input_of(subject.source, quiet),
+        folder=DEFAULT_PARENT / name,
+        budget=program_experiment.SERVER_BUDGET_S if server else program_experiment.BUDGET_S,
+    )
 
 
 def request_of(benchmark: Benchmark, arms: Sequence[Arm], options: HowOptions) -> Request:
     """The request of a campaign: its benchmark, its arms, and the values of the common options."""
-    return Request(
-        benchmark.experiments,
-        benchmark.workloads,
-        arms,
-        benchmark.scale,
-        seed=options.seed,
-        command=["heaplab", *sys.argv[1:]],
-        budget=options.budget or benchmark.budget,
-        precision=options.precision,
-        pinned=options.pin,
-        warm=size_of(options.warm),
-        memory_limit=size_of(options.memory_limit),
-        time_limit=options.time_limit,
-        input=benchmark.input,
-        prepare=options.prepare or "",
-        cleanup=options.cleanup or "",
-        fit_blocks=benchmark.fit_blocks,
-        slices=options.slices,
-    )
-
-
-def size_of(given: float | None) -> int | None:
-    return int(given) if given else None
+    manner = those_of(Manner, options) | {"budget": options.budget or benchmark.budget}
+    command = ["heaplab", *sys.argv[1:]]
+    return Request(**those_of(Measurement, benchmark), **manner, libraries=arms, command=command)
 
 
 def with_note(request: Request, text: str) -> Request:

@@ -26,6 +26,7 @@ from heaplab.options import replay_options
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.measuring_options import refuse_program_beside_suite
 from heaplab.results import spec, store
+from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm, Campaign
 from heaplab.screen.notes import note
 
@@ -125,22 +126,13 @@ def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> 
 
 def refuse_changes(campaign: Campaign, options: ComparisonOptions) -> None:
     """Raise UsageError for an option with another value than at the beginning of the campaign."""
-    begun = {
-        "allocators": ",".join(campaign.allocators),
-        "output": None,
-        "precision": campaign.precision,
-        "seed": campaign.seed,
-        "pin": campaign.pinned,
-        "warm": campaign.warm,
-        "memory_limit": campaign.memory_limit,
-        "time_limit": campaign.time_limit,
-    }
-    given = click.get_current_context().get_parameter_source
-    for name, value in begun.items():
-        if given(name) is ParameterSource.COMMANDLINE and getattr(options, name) != value:
-            raise UsageError(
-                f"--resume goes on as it was begun; --{name.replace('_', '-')} cannot change that"
-            )
+    begun = those_of(Manner, campaign) | {"allocators": ",".join(campaign.allocators), "output": None}
+    del begun["budget"]
+    context = click.get_current_context()
+    for option in context.command.params:
+        typed = option.name and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        if typed and option.name in begun and getattr(options, option.name) != begun[option.name]:
+            raise UsageError(f"--resume goes on as it was begun; {option.opts[-1]} cannot change that")
 
 
 def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOptions) -> dict[str, Arm]:

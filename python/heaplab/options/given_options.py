@@ -6,25 +6,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from heaplab.options.arm_options import GivenAllocator, GivenCommand, GivenFactorial
+from heaplab.results.manner import Manner
 
 
 @dataclass(frozen=True, kw_only=True)
-class HowOptions:
+class HowOptions(Manner):
     """How arms are measured and what is printed. None: the user gave no value."""
 
     output: Path | None = None
-    budget: float | None  # s
-    precision: float
-    seed: int
-    slices: bool = True
-    pin: bool = False
-    warm: float | None = None  # B
-    memory_limit: float | None = None  # B
-    time_limit: float | None = None  # s
     quiet: bool
     as_json: bool = False
-    prepare: str | None = None
-    cleanup: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

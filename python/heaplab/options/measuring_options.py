@@ -43,6 +43,17 @@ EXPERIMENT = click.option(
 INPUT = click.option(
     "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
 )
+# Shell commands around each run of a program.
+HOOKS: Options = [
+    click.option(
+        f"--{name}",
+        default="",
+        show_default=False,
+        metavar="COMMAND",
+        help=f"Shell command {when} each run of PROGRAM, not measured.",
+    )
+    for name, when in (("prepare", "before"), ("cleanup", "after"))
+]
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print results only, no progress.")
 NO_DEEP_BINDING = click.option(
     "--no-deep-binding",
@@ -89,7 +100,7 @@ HOW_ELSE: Options = [
         default=True,
         help="Run arms at the same time, in turns, where that is valid.",
     ),
-    click.option("--pin", is_flag=True, help="Run on one CPU of each core only."),
+    click.option("--pin", "pinned", is_flag=True, help="Run on one CPU of each core only."),
     click.option(
         "--warm",
         type=SIZE,

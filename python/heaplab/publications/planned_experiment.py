@@ -91,7 +91,7 @@ def planned_of(
     options: ComparisonOptions,
 ) -> PlannedExperiment:
     """One step of an experiment. Only cells that do not fit in this machine's memory fail."""
-    benchmark = Benchmark([step.experiment], workloads, step.scale, folder, None)
+    benchmark = Benchmark(experiments=[step.experiment], workloads=workloads, scale=step.scale, folder=folder)
     request = request_of(benchmark, arms, replace(options, budget=None))
     if not request.memory_limit:
         request = replace(request, memory_limit=memory_needs.of_this_machine())

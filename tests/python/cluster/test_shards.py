@@ -11,8 +11,6 @@ from conftest import EXPERIMENT, WORKLOAD_CARD
 from laboratory import Laboratory, call, cut_off, refusal, success
 from subprocesses import executable, written
 
-import heaplab
-from heaplab.campaign import plan as order
 from heaplab.cluster import Completion, Plan, read_plan, run_shard, shard_states
 from heaplab.machine import topology
 from heaplab.results import store
@@ -80,8 +78,8 @@ def test_what_was_begun_goes_on_where_its_file_ends(lab: Laboratory, plan: Plan)
     success(carried_out(lab, plan, 1))
     assert states(plan)[0] is Completion.COMPLETE
     assert path.read_bytes().startswith(b"".join(kept))
-    settled = [run for run in store.load(path).runs if order.settles(run)]
-    done = [(order.run_key(run), run.allocator, run.block) for run in settled]
+    settled = [run for run in store.load(path).runs if run.settles]
+    done = [(run.key, run.allocator, run.block) for run in settled]
     assert len(done) == len(set(done)) == 2 * 4 * BLOCKS
 
 
@@ -122,7 +120,7 @@ def test_the_order_of_shards_changes_no_run_and_no_two_blocks_have_one_seed(
             (path.name, run.seed, run.allocator, run.block, json.dumps(run.cell))
             for path in where.results.glob("*.jsonl")
             for run in store.load(path).runs
-            if order.settles(run)
+            if run.settles
         )
         for where in (plan, other)
     ]
@@ -170,7 +168,7 @@ def test_a_second_plan_in_the_folder_is_refused(lab: Laboratory, plan: Plan) -> 
 def test_a_plan_of_another_version_is_refused(
     lab: Laboratory, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(heaplab, "__version__", "9.9", raising=False)
+    monkeypatch.setattr(run_shard, "__version__", "9.9")
     refused(lab, plan, "planned by heaplab ")
 
 

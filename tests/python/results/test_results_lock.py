@@ -68,7 +68,7 @@ def test_experiments_of_publications_are_read_under_the_lock(
         raise UsageError("read")
 
     monkeypatch.setattr(begin_or_resume, "earlier", read)
-    request = Request([], {}, [], "quick", 1, ["heaplab"])
+    request = Request(experiments=[], workloads={}, libraries=[], scale="quick", command=["heaplab"])
     planned = PlannedExperiment(request, half_done.out, "quick")
     with pytest.raises(UsageError, match="read"):
         planned.opened(None, "")

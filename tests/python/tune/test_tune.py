@@ -351,5 +351,5 @@ def test_the_words_of_a_command_are_kept_as_they_were_typed() -> None:
     with COMMANDS["tune"].make_context("tune", ["glibc", "--budget", "90s", "--pin", "--", "ls"]) as context:
         typed = context.meta[program_command.TYPED]
     assert typed["budget"] == "90s"
-    assert typed["pin"]
+    assert typed["pinned"]
     assert "seed" not in typed
