@@ -234,3 +234,29 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def static(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return holding_memory(tmp_path_factory.mktemp("coverage") / "static", "-static")
+
+
+def running_program(folder: Path, name: str, *options: str, source: str = "") -> Path:
+    """A program that is looked at while it runs."""
+    text = (Path(__file__).parent / "running" / f"{source or name}.c").read_text()
+    return compiled(folder / name, text, "-O1", "-pthread", *options)
+
+
+@pytest.fixture(scope="session")
+def holding(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return running_program(tmp_path_factory.mktemp("running"), "holding")
+
+
+@pytest.fixture(scope="session")
+def holding_static(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return running_program(tmp_path_factory.mktemp("running"), "holding_static", "-static", source="holding")
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return running_program(tmp_path_factory.mktemp("running"), "guarded")
+
+
+@pytest.fixture(scope="session")
+def killing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return running_program(tmp_path_factory.mktemp("running"), "killing.so", *SHARED, source="killing")

@@ -34,27 +34,28 @@ class GroupLimits:
     cpus: float | None = None  # of CPU time in each second
 
 
-def limits(root: Path = ROOT) -> GroupLimits:
+def limits(root: Path = ROOT, process: int | str = "self") -> GroupLimits:
+    """The limits of a process, of this one by default."""
     memory: list[int] = []
     left: list[int] = []
     cpus: list[float] = []
-    for group, version in groups(root, "memory"):
+    for group, version in groups(root, "memory", process):
         limit, usage, droppable = MEMORY_FILES[version]
         most = number(group / limit)
         if most is not None and most < UNLIMITED:
             memory.append(most)
             used = (number(group / usage) or 0) - statistic(group / "memory.stat", droppable)
             left.append(max(0, most - max(0, used)))
-    for group, version in groups(root, "cpu"):
+    for group, version in groups(root, "cpu", process):
         if (share := cpu_share(group, version)) is not None:
             cpus.append(share)
     return GroupLimits(min(memory, default=None), min(left, default=None), min(cpus, default=None))
 
 
-def groups(root: Path, controller: str) -> Iterator[tuple[Path, int]]:
-    """The folders of this process's control group for a controller and of those above, with the version."""
+def groups(root: Path, controller: str, process: int | str = "self") -> Iterator[tuple[Path, int]]:
+    """The folders of a process's control group for a controller and of those above, with the version."""
     own: dict[str, str] = {}
-    for line in text(root / "proc/self/cgroup").splitlines():
+    for line in text(root / f"proc/{process}/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         own |= dict.fromkeys(controllers.split(","), path)  # version 2: one line without controllers
     for line in text(root / "proc/self/mountinfo").splitlines():

@@ -122,6 +122,14 @@ def needed(path: Path) -> list[str]:
         return [vars(tag)["needed"] for segment in segments for tag in segment.iter_tags("DT_NEEDED")]
 
 
+def soname(path: Path) -> str:
+    """The name by which others need a library, or "". Raises UsageError if it is no ELF file."""
+    with opened(path, "not an ELF library") as elf:
+        segments = (one for one in elf.iter_segments() if isinstance(one, DynamicSegment))
+        names = (vars(tag)["soname"] for segment in segments for tag in segment.iter_tags("DT_SONAME"))
+        return str(next(names, ""))
+
+
 def is_go(path: Path) -> bool:
     """Whether the Go toolchain linked the program: it leaves a section that `go version` reads."""
     try:

@@ -1,0 +1,213 @@
+"""Has a thread of a running process call functions of its allocator: src/ask does, by the plan made here."""
+
+import json
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from heaplab.catalog import native
+from heaplab.coverage.mappings import Region
+from heaplab.errors import HeaplabError
+from heaplab.machine import interposition
+from heaplab.running import script as scripts
+from heaplab.running.function_addresses import Symbols
+from heaplab.running.questions import QUESTIONS, Question, Said
+from heaplab.running.script import Script
+from heaplab.running.serving import MappedModule, Serving, modules_of
+from heaplab.running.smaps import regions
+from heaplab.running.target import Target, refused_by_yama
+
+TRAMPOLINE = 512  # B of code at most, that of src/ask/trampoline.cpp
+LOWEST, HIGHEST = 1 << 32, 0x7F00_0000_0000  # addresses of the area
+SHADOW_STACK = "x86_Thread_features"
+PATIENCE_S = 60.0
+CALLED = ("mmap", "munmap", "__errno_location")  # functions of the C library that every question needs
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """How calls went."""
+
+    outcome: str
+    thread: int
+    tried: int  # threads that were stopped
+    seconds: float
+
+    @property
+    def fault(self) -> str:
+        """Why there is no answer, in words; "" if there is one."""
+        return {
+            "abandoned": "the call waited for a lock of malloc for a second and was abandoned; its thread "
+            "goes on where it was",
+            "at work": "the call has not returned yet; the thread goes on where it was as soon as it has",
+        }.get(self.outcome, "")
+
+
+@dataclass(frozen=True)
+class Answered:
+    said: Said
+    question: Question
+    call: CallOutcome
+
+
+class Asking:
+    """Asks the allocator of a process. Raises HeaplabError, in one line, if that cannot be done safely."""
+
+    def __init__(self, of: Target, served: Serving) -> None:
+        self._of = of
+        if fault := refusal(of, served):
+            raise HeaplabError(f"{of.title} is not asked: {fault}")
+        assert served.malloc
+        self._modules = modules_of(of)
+        self._malloc = Symbols(served.malloc)
+        self._library = Symbols(self._c_library())
+        self.question = self._question(served)
+
+    def ask(self) -> Answered:
+        script = self._script()
+        self.question.ask(script, Exported(self._malloc))
+        call, area = self._carried_out(script)
+        if call.fault:
+            raise HeaplabError(f"{self._of.title} has no answer: {call.fault}")
+        said = self.question.read(area, script.base)
+        if said is None:
+            raise HeaplabError(f"{self._of.title}: its allocator gave no figures")
+        return Answered(said, self.question, call)
+
+    def give_back(self) -> CallOutcome:
+        """CallOutcome what returns memory to the system."""
+        script = self._script()
+        self.question.give_back(script, Exported(self._malloc))
+        return self._carried_out(script)[0]
+
+    def _c_library(self) -> MappedModule:
+        for path, module in self._modules.items():
+            if interposition.C_LIBRARY.fullmatch(Path(path).name):
+                return module
+        raise HeaplabError(f"{self._of.title} is not asked: the file of its C library was replaced")
+
+    def _question(self, served: Serving) -> Question:
+        for kind in QUESTIONS:
+            if all(self._malloc.address(name) for name in kind.needs):
+                return kind()
+        raise HeaplabError(
+            f"{self._of.title} is not asked: {served.name} exports no statistics that are known here"
+        )
+
+    def _script(self) -> Script:
+        return Script(free_place(regions(self._of)))
+
+    def _carried_out(self, script: Script) -> tuple[CallOutcome, bytes]:
+        program = native.needed(native.helper("ask_process"), "ask_process")
+        self._of.assert_runs()
+        done = subprocess.run(
+            [program],
+            input="\n".join([*self._plan(script), ""]).encode(),
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+        line, _, area = done.stdout.partition(b"\n")
+        if not line:
+            said = done.stderr.decode(errors="replace").strip() or "ask_process was ended"
+            raise HeaplabError(f"{self._of.title} is not asked: {said}")
+        told = json.loads(line)
+        return CallOutcome(told["outcome"], told["thread"], told["tried"], told["seconds"]), area
+
+    def _plan(self, script: Script) -> Iterator[str]:
+        """The lines of src/ask/plan.h."""
+        map_, unmap, errno = (self._needed(name) for name in CALLED)
+        begin, end = script.records
+        yield f"process {self._of.pid}"
+        yield f"code {self._room():x}"
+        yield f"area {script.base:x}"
+        yield f"area-bytes {scripts.BYTES:x}"
+        yield f"map {map_:x}"
+        yield f"unmap {unmap:x}"
+        yield f"errno {errno:x}"
+        yield f"records {begin:x}"
+        yield f"records-end {end:x}"
+        yield f"done {script.base + scripts.DONE:x}"
+        yield f"may-abandon {int(self.question.may_abandon)}"
+        yield f"content {script.content.hex()}"
+        for address in {map_, unmap, errno}:
+            yield f"expect {address:x} {self._library.begin_of(address).hex()}"
+        for address in script.functions:
+            yield f"expect {address:x} {self._malloc.begin_of(address).hex()}"
+        for begin, end in self._unsafe():
+            yield f"unsafe {begin:x} {end:x}"
+
+    def _needed(self, name: str) -> int:
+        if address := self._library.address(name):
+            return address
+        raise HeaplabError(f"{self._of.title} is not asked: its C library exports no {name}")
+
+    def _room(self) -> int:
+        program = self._modules.get(str(self._of.program))
+        for symbols in [self._library, *([Symbols(program)] if program else [])]:
+            if room := symbols.room(TRAMPOLINE):
+                return room
+        raise HeaplabError(f"{self._of.title} is not asked: no room for code is in its C library or program")
+
+    def _unsafe(self) -> Iterator[tuple[int, int]]:
+        yield from self._library.locking()
+        for path, module in self._modules.items():
+            is_loader = interposition.GLIBC_LOADER.fullmatch(Path(path).name)
+            if is_loader or (module == self._malloc.module and module != self._library.module):
+                yield from Symbols(module).code
+
+
+class Exported(dict[str, int]):
+    """The functions of a module by name."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__()
+        self._symbols = symbols
+
+    def __missing__(self, name: str) -> int:
+        address = self._symbols.address(name)
+        assert address, name
+        return address
+
+
+def refusal(of: Target, served: Serving) -> str:
+    """Why no thread of the process is to make calls, in words; "" if one may."""
+    if served.malloc is None:
+        return served.fault
+    if foreign := [kind for kind in of.foreign_namespaces() if kind != "user"]:
+        return f"it is in another namespace ({', '.join(foreign)}); run heaplab in its container"
+    if native.helper("ask_process") is None:
+        return "this heaplab was built without ask_process, which needs x86-64 and libunwind"
+    return first_of(of)
+
+
+def first_of(of: Target) -> str:
+    """The first thing in the state of the process that forbids it."""
+    status = of.status
+    tracer = status.get("TracerPid", "0")
+    reasons: tuple[tuple[bool, str], ...] = (
+        (tracer != "0", f"process {tracer} traces it already"),
+        (status["State"][0] in "Tt", "it is stopped; continue it first (SIGCONT)"),
+        (
+            status.get("Seccomp", "0") != "0",
+            "its system calls are filtered (seccomp), and the filter might end it",
+        ),
+        ("shstk" in status.get(SHADOW_STACK, ""), "it has a shadow stack, which forbids such calls"),
+        (bool(refused := refused_by_yama(of.pid)), refused),
+    )
+    return next((why for holds, why in reasons if holds), "")
+
+
+def free_place(found: list[Region], choose: Callable[[int, int], int] = random.randrange) -> int:
+    """The begin of address space that is free, at a place that no other asking program chooses too."""
+    size = 2 * scripts.BYTES
+    gaps = [
+        (max(below.end + size, LOWEST), min(above.start - size, HIGHEST)) for below, above in pairwise(found)
+    ]
+    begin, end = max(gaps, key=lambda gap: gap[1] - gap[0])
+    if end - begin < size:
+        raise HeaplabError("the process has no free address space for an answer")
+    return choose(begin, end - size) // 4096 * 4096

@@ -1,0 +1,188 @@
+"""What holds the memory of a running process, in the words of `heaplab advise`, as far as can be known."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from heaplab.advise.answer import Kind
+from heaplab.text import units
+from heaplab.running.asking import Answered
+from heaplab.running.serving import Serving
+from heaplab.running.smaps import BEYOND, OF_MALLOC, OPEN, MemoryLimit, Part, ProcessMemory
+from heaplab.running.target import Target
+
+LEAST = 1 << 20  # B: fewer are not worth a word
+SHARE = 0.1  # of the memory: less is not worth a word
+MOST_PARTS = 3  # that a sentence names
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that holds memory."""
+
+    kind: Kind
+    sure: bool
+    bytes: int
+    words: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.words} ({'sure' if self.sure else 'likely'})"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known of a process."""
+
+    of: Target
+    served: Serving
+    first: ProcessMemory
+    last: ProcessMemory
+    seconds: float  # between these two
+    limit: MemoryLimit
+    lost: list[str]  # children that the preloaded malloc does not serve
+    answer: Answered | None = None  # of the allocator
+    came_back: int | None = None  # B less after memory was to be given back
+
+    @property
+    def worth(self) -> float:
+        """Bytes that are worth a word."""
+        return max(LEAST, SHARE * self.last.bytes)
+
+    @cached_property
+    def by_malloc(self) -> int:
+        """Resident bytes that are malloc's, at least; once it was asked, as far as that is known."""
+        of_malloc, undecided = self.last.within(OF_MALLOC), self.last.within(OPEN)
+        if self.answer is None:
+            return of_malloc
+        said = self.answer.said
+        if self.served.is_c_library:
+            return of_malloc + min(undecided, said.mapped)
+        return min(said.held, of_malloc + undecided)
+
+    @property
+    def beyond(self) -> int:
+        """Resident bytes that are surely not malloc's."""
+        if self.answer is None:
+            return self.last.within(BEYOND)
+        return self.last.bytes - self.by_malloc
+
+    @property
+    def retained(self) -> int:
+        """Resident bytes of malloc that no block uses, at least: all blocks may be resident."""
+        said = self.answer and self.answer.said
+        if not said or said.live is None or said.free is None:
+            return 0
+        return max(0, min(said.free, self.by_malloc - said.live))
+
+    @property
+    def returnable(self) -> int | None:
+        """B that the allocator can give back at most."""
+        said = self.answer and self.answer.said
+        if not said or said.returnable is None:
+            return None
+        heaps = self.last.within(OF_MALLOC) if self.served.is_c_library else self.by_malloc
+        return min(said.returnable, heaps)
+
+    def grown(self, part: Part) -> int:
+        return self.last.parts.get(part, 0) - self.first.parts.get(part, 0)
+
+
+def findings_of(look: Look) -> list[Finding]:
+    """All that holds memory, the most bytes first."""
+    found = [*growing(look), *of_malloc(look), *beyond(look)]
+    if not found or (look.answer is None and len(found) == len(beyond(look))):
+        found.append(unknown(look))
+    return sorted(found, key=lambda one: -one.bytes)
+
+
+def growing(look: Look) -> list[Finding]:
+    grown = look.last.bytes - look.first.bytes
+    if grown < LEAST:
+        return []
+    parts = sorted(look.last.parts, key=look.grown, reverse=True)[:MOST_PARTS]
+    named = [f"{size(look.grown(part))} of it {part}" for part in parts if look.grown(part) >= SHARE * grown]
+    words = (
+        f"growing: {size(grown)} more within {units.show(look.seconds, 's')}, "
+        f"{size(60 * grown / look.seconds)} a minute; {', '.join(named)}"
+    )
+    return [Finding(Kind.GROWING, False, grown, words)]
+
+
+def of_malloc(look: Look) -> list[Finding]:
+    """Live and retained memory, as the allocator tells: the larger part first, with all figures."""
+    said = look.answer and look.answer.said
+    if not said or said.live is None:
+        return []
+    amounts = {Kind.LIVE: min(said.live, look.by_malloc), Kind.RETAINED: look.retained}
+    heads = {Kind.LIVE: "live data", Kind.RETAINED: f"retained by {look.served.name}"}
+    short = {
+        Kind.LIVE: "{} are blocks in use",
+        Kind.RETAINED: "at least {} that no block uses",
+    }
+    ordered = sorted(
+        (kind for kind in amounts if amounts[kind] >= look.worth), key=lambda kind: -amounts[kind]
+    )
+    return [
+        Finding(
+            kind,
+            True,
+            amounts[kind],
+            f"{heads[kind]}: {short[kind].format(size(amounts[kind])) if place else malloc_part(look)}",
+        )
+        for place, kind in enumerate(ordered)
+    ]
+
+
+def malloc_part(look: Look) -> str:
+    """What the allocator said, in one sentence."""
+    assert look.answer
+    said = look.answer.said
+    assert said.live is not None
+    assert said.free is not None
+    where = f" in {units.counted(said.arenas, 'arena')}" if said.arenas else ""
+    words = (
+        f"of {size(look.last.bytes)} resident, {size(said.live)} are live and {size(said.free)} free"
+        f"{where} of {look.served.name}"
+    )
+    if look.returnable is None:
+        return words
+    return f"{words}, of which {look.answer.question.gives_back} can return at most {size(look.returnable)}"
+
+
+def beyond(look: Look) -> list[Finding]:
+    if look.beyond < look.worth:
+        return []
+    words = (
+        f"outside malloc: {size(look.beyond)} of {size(look.last.bytes)} resident no malloc library can "
+        f"change: {beyond_parts(look)}"
+    )
+    return [Finding(Kind.BEYOND, True, look.beyond, words)]
+
+
+def beyond_parts(look: Look) -> str:
+    sizes = {str(part): look.last.parts.get(part, 0) for part in BEYOND}
+    sizes["mapped by the program outside malloc"] = look.beyond - sum(sizes.values())
+    ordered = sorted(sizes.items(), key=lambda one: -one[1])
+    return ", ".join(f"{size(amount)} {what}" for what, amount in ordered if amount >= SHARE * look.beyond)
+
+
+def unknown(look: Look) -> Finding:
+    """What can be said of the rest of the memory."""
+    rest = look.last.bytes - look.beyond
+    if look.last.bytes < LEAST:
+        return Finding(Kind.NOTHING, True, 0, f"nothing to gain: {size(look.last.bytes)} are resident")
+    if look.served.malloc is None:
+        return Finding(Kind.LIVE, False, rest, f"live or retained: {size(rest)}; {look.served.fault}")
+    if look.answer:
+        note = look.answer.said.note
+        words = f"live or retained: {size(look.by_malloc)} of {look.served.name}"
+        return Finding(Kind.LIVE, False, look.by_malloc, f"{words}; {note}" if note else words)
+    words = (
+        f"live or retained: {size(rest)} of {size(look.last.bytes)} resident; which of it is live, the "
+        f"allocator alone knows: heaplab look --ask {look.of.pid}"
+    )
+    return Finding(Kind.LIVE, False, rest, words)
+
+
+def size(count: float) -> str:
+    return units.show(count, "B") if count >= 0 else f"-{units.show(-count, 'B')}"

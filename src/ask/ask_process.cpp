@@ -1,0 +1,323 @@
+// The part of `heaplab look --ask` that is written in C++: has a thread of another process make calls. Only
+// heaplab's front end calls this program (python/heaplab/running), with a plan on standard input (plan.h).
+// Prints a line of JSON, then the pages of the area that the calls have written. An error is one line on
+// standard error and exit status 1.
+//
+// Three times a thread is stopped, sent into the trampoline and let go at once: to map an area, to make the
+// calls, to unmap the area. This program may be killed at any moment: what then stays is the area, unused.
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ask/plan.h"
+#include "ask/thread_choice.h"
+#include "ask/traced_thread.h"
+#include "ask/trampoline.h"
+#include "ask/unwound_stack.h"
+#include "probes/json_line.h"
+
+namespace heaplab::ask {
+namespace {
+
+using namespace std::chrono_literals;
+using moment = std::chrono::steady_clock::time_point;
+
+constexpr auto search_patience = 5s;  // until a thread is found that can make a call
+constexpr auto call_patience = 1s;    // until a call has returned
+constexpr auto work_patience = 20s;   // the same for a call that waits for nothing
+constexpr auto between_looks = 1ms;
+constexpr std::size_t page = 4096;
+
+// A thread in the trampoline, and what it needs to leave it in the middle.
+struct caller {
+  pid_t thread;
+  registers resumption;
+  std::vector<std::byte> vectors;
+  std::uint64_t frame;
+  bool in_system_call;
+};
+
+struct answer {
+  const char* outcome = "answered";
+  std::optional<caller> by;
+  unsigned tried = 0;
+  double seconds = 0;
+};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what);
+}
+
+moment now() {
+  return std::chrono::steady_clock::now();
+}
+
+template <typename Condition>
+bool comes_true(Condition condition, std::chrono::nanoseconds patience) {
+  for (const moment end = now() + patience; !condition();) {
+    if (now() >= end) return false;
+    std::this_thread::sleep_for(between_looks);
+  }
+  return true;
+}
+
+class asking {
+public:
+  explicit asking(const plan& of) : plan_(of) {
+    for (const expected_bytes& one : plan_.expected) expect(one);
+    unsafe_ = plan_.unsafe;
+    unsafe_.push_back({plan_.code, plan_.code + trampoline_bytes()});
+  }
+
+  answer ask() {
+    map_area();
+    if (!write_area()) fail("the process has ended");
+    answer found = make_calls();
+    return found;
+  }
+
+  // The pages of the area from its begin to the first empty one.
+  std::vector<char> content() const {
+    std::vector<char> found;
+    std::vector<char> next(page);
+    for (std::uint64_t at = plan_.area; at < plan_.area + plan_.area_bytes; at += page) {
+      if (!read_memory(plan_.process, at, next.data(), page)) fail("the process has ended");
+      const bool is_empty = std::ranges::all_of(next, [](char byte) { return byte == 0; });
+      if (is_empty && found.size() >= plan_.content.size()) break;
+      found.insert(found.end(), next.begin(), next.end());
+    }
+    return found;
+  }
+
+  void unmap_area() {
+    call_record unmap{plan_.unmap, {plan_.area, plan_.area_bytes}, 0, 0};
+    unsigned tried = 0;
+    enter(unmap, tried);
+    comes_true([this] { return !is_mapped(); }, call_patience);
+  }
+
+private:
+  void expect(const expected_bytes& wanted) const {
+    std::vector<unsigned char> found(wanted.bytes.size());
+    if (!read_memory(plan_.process, wanted.address, found.data(), found.size()))
+      fail(errno == EPERM ? "the kernel does not let its memory be read" : "the process has ended");
+    if (found != wanted.bytes)
+      fail("its code is not that of its files: another debugger or a probe changed it");
+  }
+
+  bool is_mapped() const {
+    char byte = 0;
+    return read_memory(plan_.process, plan_.area, &byte, 1);
+  }
+
+  void map_area() {
+    constexpr int protection = PROT_READ | PROT_WRITE;
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    const call_record map{plan_.map, {plan_.area, plan_.area_bytes, protection, flags, ~0ULL, 0}, 0, 0};
+    unsigned tried = 0;
+    enter(map, tried);
+    if (!comes_true([this] { return is_mapped(); }, call_patience))
+      fail("no memory for an answer could be mapped in it");
+  }
+
+  bool write_area() const {
+    const iovec here{const_cast<unsigned char*>(plan_.content.data()), plan_.content.size()};
+    const iovec there{reinterpret_cast<void*>(plan_.area), plan_.content.size()};
+    return ::process_vm_writev(plan_.process, &here, 1, &there, 1, 0) ==
+           static_cast<ssize_t>(plan_.content.size());
+  }
+
+  bool is_done() const {
+    std::uint64_t done = 0;
+    return read_memory(plan_.process, plan_.done, &done, sizeof done) && done == 1;
+  }
+
+  answer make_calls() {
+    answer found;
+    const moment begin = now();
+    found.by = enter(std::nullopt, found.tried);
+    const auto is_over = [this] { return is_done(); };
+    if (!comes_true(is_over, call_patience)) {
+      if (::kill(plan_.process, 0) != 0) fail("the process has ended");
+      if (abandon(*found.by))
+        found.outcome = "abandoned";
+      else if (!comes_true(is_over, work_patience))
+        found.outcome = "at work";
+    }
+    found.seconds = std::chrono::duration<double>(now() - begin).count();
+    return found;
+  }
+
+  // Takes a thread that waits for a lock out of the call. A thread that works may hold locks, and goes on.
+  bool abandon(const caller& by) const {
+    if (!plan_.may_abandon) return false;
+    int refused = 0;
+    std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, by.thread, refused);
+    if (!thread || !thread->in_system_call() || thread->system_call() != SYS_futex || is_done()) return false;
+    std::uint64_t kept[2] = {};
+    const std::uint64_t place = by.frame + offsetof(trampoline_frame, errno_address);
+    if (!read_memory(plan_.process, place, kept, sizeof kept)) return false;
+    const auto errno_value = static_cast<std::uint32_t>(kept[1]);
+    return thread->set_vector_registers(by.vectors) &&
+           thread->write(kept[0], &errno_value, sizeof errno_value) && thread->set(by.resumption);
+  }
+
+  // Sends a thread into the trampoline, with one record or those of the area. The thread goes on at once.
+  caller enter(const std::optional<call_record>& one, unsigned& tried) {
+    int refused = 0;
+    stack_verdict verdict = stack_verdict::safe;
+    for (const moment end = now() + search_patience; now() < end; std::this_thread::sleep_for(20ms)) {
+      const std::vector<pid_t> threads = threads_of(plan_.process);
+      if (threads.empty()) fail("the process has ended");
+      for (const pid_t id : threads) {
+        std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, refused);
+        if (!thread) continue;
+        ++tried;
+        if (thread->has_signal() || (!thread->in_system_call() && thread->in_restartable_sequence()))
+          continue;
+        verdict = examine_stack(id, unsafe_);
+        if (verdict != stack_verdict::safe) continue;
+        if (std::optional<caller> by = send(*thread, one)) return *std::move(by);
+      }
+      if (tried == 0 && refused == EPERM)
+        fail("the kernel refuses to stop its threads: another debugger has them");
+    }
+    if (tried == 0) fail("none of its threads stops: it is stopped by a signal, or waits for a disk");
+    fail(verdict == stack_verdict::unknown
+             ? "no thread's stack could be followed to its end, so that no call is safe"
+             : "no thread was outside of malloc, the loader and stdio, with room on its stack, for 5 s");
+  }
+
+  std::optional<caller> send(traced_thread& thread, const std::optional<call_record>& one) {
+    const registers resumption = thread.resumption();
+    const std::uint64_t at = resumption.rsp - sizeof(trampoline_frame) - red_zone;
+    if (!has_room(at) || !has_code(thread)) return std::nullopt;
+    trampoline_frame frame{};
+    if (one) frame.first = *one;
+    keep(resumption, frame);
+    if (!thread.write(at, &frame, sizeof frame)) return std::nullopt;
+    std::vector<std::byte> vectors = thread.vector_registers();
+    if (vectors.empty()) return std::nullopt;
+    registers entry = resumption;
+    constexpr std::uint64_t trap_flag = 1U << 8, direction_flag = 1U << 10, alignment_flag = 1U << 18;
+    entry.eflags &= ~(trap_flag | direction_flag | alignment_flag);
+    entry.rip = plan_.code;
+    entry.rsp = at + offsetof(trampoline_frame, r15);
+    entry.rbx = one ? at : plan_.records_begin;
+    entry.r12 = one ? at + sizeof(call_record) : plan_.records_end;
+    entry.r13 = one ? 0 : plan_.done;
+    entry.r14 = plan_.errno_location;
+    entry.orig_rax = ~std::uint64_t{0};
+    if (!thread.set(entry)) return std::nullopt;
+    return caller{thread.id(), resumption, std::move(vectors), at, thread.in_system_call()};
+  }
+
+  static void keep(const registers& of, trampoline_frame& in) {
+    in.r15 = of.r15;
+    in.r14 = of.r14;
+    in.r13 = of.r13;
+    in.r12 = of.r12;
+    in.r11 = of.r11;
+    in.r10 = of.r10;
+    in.r9 = of.r9;
+    in.r8 = of.r8;
+    in.rbp = of.rbp;
+    in.rdi = of.rdi;
+    in.rsi = of.rsi;
+    in.rdx = of.rdx;
+    in.rcx = of.rcx;
+    in.rbx = of.rbx;
+    in.rax = of.rax;
+    in.flags = of.eflags;
+    in.rip = of.rip;
+  }
+
+  // Whether the stack of a thread reaches far enough below the frame. The first thread's stack grows.
+  bool has_room(std::uint64_t frame) const {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/maps", plan_.process);
+    std::FILE* const file = std::fopen(path, "re");
+    if (file == nullptr) return false;
+    bool found = false;
+    char line[4096 + 128];
+    while (!found && std::fgets(line, sizeof line, file) != nullptr) {
+      unsigned long begin = 0, end = 0;
+      char permissions[8] = "";
+      if (std::sscanf(line, "%lx-%lx %7s", &begin, &end, permissions) != 3 || frame < begin || frame >= end)
+        continue;
+      found = permissions[0] == 'r' && permissions[1] == 'w' &&
+              (frame - begin >= stack_need || std::strstr(line, "[stack]") != nullptr);
+    }
+    std::fclose(file);
+    return found;
+  }
+
+  // Puts the trampoline where it should be. It stays there, since a thread may be in it; of one that an
+  // asking program was killed over, a part is there. No thread is in a part: threads follow when all is
+  // there.
+  bool has_code(traced_thread& thread) const {
+    std::vector<unsigned char> found(trampoline_bytes());
+    if (!read_memory(plan_.process, plan_.code, found.data(), found.size())) return false;
+    if (std::memcmp(found.data(), heaplab_trampoline, found.size()) == 0) return true;
+    for (std::size_t place = 0; place < found.size(); ++place) {
+      if (found[place] != 0 && found[place] != heaplab_trampoline[place])
+        fail("another program has put code behind that of its C library");
+    }
+    return thread.write(plan_.code, heaplab_trampoline, found.size());
+  }
+
+  const plan& plan_;
+  std::vector<address_range> unsafe_;
+};
+
+void print(const answer& of, const std::vector<char>& content) {
+  probes::json_line out;
+  out.begin_object().key("outcome").value(of.outcome);
+  out.key("tried").value(std::uint64_t{of.tried}).key("seconds").value(of.seconds);
+  out.key("thread").value(static_cast<std::uint64_t>(of.by->thread));
+  out.key("in_system_call").value(of.by->in_system_call).end_object().end_line();
+  const std::string_view text = out.text();
+  if (std::fwrite(text.data(), text.size(), 1, stdout) != 1 ||
+      std::fwrite(content.data(), 1, content.size(), stdout) != content.size())
+    fail("standard output failed");
+}
+
+void carry_out() {
+  const plan of = read_plan(std::cin);
+  asking question(of);
+  const answer found = question.ask();
+  print(found, question.content());
+  // A thread that is still at work writes to the area.
+  if (std::strcmp(found.outcome, "at work") != 0) question.unmap_area();
+}
+
+}  // namespace
+}  // namespace heaplab::ask
+
+int main() {
+  try {
+    heaplab::ask::carry_out();
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,13 @@
+// The threads of a process, those that wait in a system call first.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace heaplab::ask {
+
+// The first thread of the process comes before the others of its kind. Empty if the process has ended.
+std::vector<pid_t> threads_of(pid_t process);
+
+}  // namespace heaplab::ask

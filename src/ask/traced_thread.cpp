@@ -1,0 +1,192 @@
+#include "ask/traced_thread.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace heaplab::ask {
+
+namespace {
+
+constexpr int patience_ms = 200;  // a thread that waits for a disk or for its child does not stop before
+constexpr long step_ns = 100'000;
+constexpr std::size_t vector_bytes = std::size_t{16} << 10;
+
+// What the kernel puts into rax of an interrupted system call (include/linux/errno.h).
+constexpr std::int64_t restart_sys = -512;
+constexpr std::int64_t restart_no_intr = -513;
+constexpr std::int64_t restart_no_hand = -514;
+constexpr std::int64_t restart_block = -516;
+
+// System calls that a stop ends with EINTR though no signal is delivered (signal(7)).
+constexpr std::uint64_t ended_by_stops[] = {
+    SYS_epoll_wait,   SYS_epoll_pwait, SYS_epoll_pwait2, SYS_semop,           SYS_semtimedop,
+    SYS_io_getevents, SYS_msgrcv,      SYS_msgsnd,       SYS_rt_sigtimedwait, SYS_read,
+    SYS_recvfrom,     SYS_recvmsg,     SYS_recvmmsg,     SYS_accept,          SYS_accept4,
+};
+
+constexpr std::uint64_t syscall_instruction_bytes = 2;
+
+void pause_a_step() {
+  const timespec step{0, step_ns};
+  ::nanosleep(&step, nullptr);
+}
+
+// Signals that are pending for the thread or its process and not blocked; all bits where /proc does not tell.
+std::uint64_t deliverable(pid_t process, pid_t thread) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/status", process, thread);
+  std::FILE* const file = std::fopen(path, "re");
+  if (file == nullptr) return ~std::uint64_t{0};
+  std::uint64_t pending = 0;
+  std::uint64_t blocked = 0;
+  char line[256];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    std::uint64_t mask = 0;
+    if (std::sscanf(line, "SigPnd: %" SCNx64, &mask) == 1 ||
+        std::sscanf(line, "ShdPnd: %" SCNx64, &mask) == 1)
+      pending |= mask;
+    if (std::sscanf(line, "SigBlk: %" SCNx64, &mask) == 1) blocked = mask;
+  }
+  std::fclose(file);
+  return pending & ~blocked;
+}
+
+}  // namespace
+
+std::optional<traced_thread> traced_thread::stopped(pid_t process, pid_t thread, int& refused) {
+  refused = 0;
+  // No option: PTRACE_O_EXITKILL would have the process die with this program.
+  if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
+    refused = errno;
+    return std::nullopt;
+  }
+  traced_thread found(process, thread);
+  if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0 || !found.wait_until_stopped()) {
+    found.thread_ = 0;  // what does not stop cannot be let go: the kernel does so when this program ends
+    return std::nullopt;
+  }
+  if (::ptrace(PTRACE_GETREGS, thread, nullptr, &found.found_) != 0) return std::nullopt;
+  found.has_signal_ = deliverable(process, thread) != 0;
+  return found;
+}
+
+bool traced_thread::wait_until_stopped() {
+  for (int waited = 0; waited < patience_ms * 10; ++waited) {
+    int status = 0;
+    const pid_t changed = ::waitpid(thread_, &status, __WALL | WNOHANG);
+    if (changed < 0 || (changed > 0 && !WIFSTOPPED(status))) return false;  // it has ended
+    if (changed == 0) {
+      pause_a_step();
+      continue;
+    }
+    const int signal = WSTOPSIG(status);
+    if (status >> 16 == PTRACE_EVENT_STOP) {
+      if (signal == SIGTRAP) return true;
+      ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);  // stopped by SIGSTOP or its like: it stays so
+      return false;
+    }
+    // A signal is being delivered: it is, and the stop that was asked for comes later.
+    ::ptrace(PTRACE_CONT, thread_, nullptr, reinterpret_cast<void*>(static_cast<std::intptr_t>(signal)));
+  }
+  return false;
+}
+
+traced_thread::traced_thread(traced_thread&& other) noexcept
+    : process_(other.process_),
+      thread_(std::exchange(other.thread_, 0)),
+      found_(other.found_),
+      has_signal_(other.has_signal_),
+      is_set_(other.is_set_) {}
+
+traced_thread::~traced_thread() {
+  if (thread_ == 0) return;
+  if (!is_set_) set(resumption());
+  ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);
+}
+
+bool traced_thread::in_system_call() const {
+  return static_cast<std::int64_t>(found_.orig_rax) >= 0;
+}
+
+registers traced_thread::resumption() const {
+  registers wanted = found_;
+  if (!in_system_call() || has_signal_) return wanted;  // a signal decides what becomes of the call
+  const auto result = static_cast<std::int64_t>(found_.rax);
+  const bool by_stop =
+      result == -EINTR && std::ranges::find(ended_by_stops, found_.orig_rax) != std::end(ended_by_stops);
+  if (result == restart_sys || result == restart_no_intr || result == restart_no_hand || by_stop)
+    wanted.rax = found_.orig_rax;
+  else if (result == restart_block)
+    wanted.rax = SYS_restart_syscall;
+  else
+    return wanted;
+  wanted.rip -= syscall_instruction_bytes;
+  wanted.orig_rax = ~std::uint64_t{0};  // the kernel starts nothing anew itself
+  return wanted;
+}
+
+bool traced_thread::in_restartable_sequence() const {
+  __ptrace_rseq_configuration area{};
+  if (::ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread_, sizeof area, &area) < 0) return false;
+  struct {
+    std::uint32_t version, flags;
+    std::uint64_t start, bytes, abort;
+  } sequence{};
+  std::uint64_t at = 0;
+  constexpr std::size_t place_of_sequence = 8;  // struct rseq, rseq_cs
+  if (area.rseq_abi_pointer == 0 ||
+      !read_memory(process_, area.rseq_abi_pointer + place_of_sequence, &at, sizeof at) || at == 0 ||
+      !read_memory(process_, at, &sequence, sizeof sequence))
+    return false;
+  return found_.rip - sequence.start < sequence.bytes;
+}
+
+std::vector<std::byte> traced_thread::vector_registers() const {
+  std::vector<std::byte> found(vector_bytes);
+  iovec place{found.data(), found.size()};
+  if (::ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &place) != 0) return {};
+  found.resize(place.iov_len);
+  return found;
+}
+
+bool traced_thread::set_vector_registers(const std::vector<std::byte>& wanted) {
+  iovec place{const_cast<std::byte*>(wanted.data()), wanted.size()};
+  return ::ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &place) == 0;
+}
+
+bool traced_thread::set(const registers& wanted) {
+  is_set_ = ::ptrace(PTRACE_SETREGS, thread_, nullptr, &wanted) == 0;
+  return is_set_;
+}
+
+bool traced_thread::write(std::uint64_t address, const void* from, std::size_t bytes) {
+  const auto* const source = static_cast<const unsigned char*>(from);
+  for (std::size_t done = 0; done < bytes; done += sizeof(long)) {
+    long word = 0;
+    const std::size_t some = std::min(sizeof word, bytes - done);
+    if (some < sizeof word && !read_memory(process_, address + done, &word, sizeof word)) return false;
+    std::memcpy(&word, source + done, some);
+    if (::ptrace(PTRACE_POKEDATA, thread_, address + done, word) != 0) return false;
+  }
+  return true;
+}
+
+bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t bytes) {
+  const iovec here{to, bytes};
+  const iovec there{reinterpret_cast<void*>(address), bytes};
+  return ::process_vm_readv(process, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+}  // namespace heaplab::ask

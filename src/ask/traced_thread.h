@@ -1,0 +1,58 @@
+// One thread of another process, stopped for a moment. The other threads of the process go on.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace heaplab::ask {
+
+using registers = user_regs_struct;
+
+// Lets the thread go on when the object ends. If the asking program is killed, the kernel does that: the
+// thread then goes on with the registers that were set last, each time all in one call.
+class traced_thread {
+public:
+  // The thread in a stop of its own making: none if it ended, does not stop within some milliseconds, was
+  // stopped by a signal, or belongs to another debugger. `refused` is then 0 or what the kernel says.
+  static std::optional<traced_thread> stopped(pid_t process, pid_t thread, int& refused);
+
+  traced_thread(traced_thread&& other) noexcept;
+  traced_thread& operator=(traced_thread&&) = delete;
+  ~traced_thread();
+
+  pid_t id() const { return thread_; }
+  // Registers to go on with: a system call that the stop has interrupted begins anew.
+  registers resumption() const;
+  bool in_system_call() const;
+  std::uint64_t system_call() const { return found_.orig_rax; }
+  // Whether a signal is about to be delivered.
+  bool has_signal() const { return has_signal_; }
+  // Whether the thread is inside a restartable sequence (Linux rseq).
+  bool in_restartable_sequence() const;
+  const registers& found() const { return found_; }
+
+  std::vector<std::byte> vector_registers() const;
+  bool set(const registers& wanted);
+  bool set_vector_registers(const std::vector<std::byte>& wanted);
+  // Writes also what the thread itself must not, such as code.
+  bool write(std::uint64_t address, const void* from, std::size_t bytes);
+
+private:
+  traced_thread(pid_t process, pid_t thread) : process_(process), thread_(thread) {}
+  bool wait_until_stopped();
+
+  pid_t process_;
+  pid_t thread_;
+  registers found_{};
+  bool has_signal_ = false;
+  bool is_set_ = false;
+};
+
+bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t bytes);
+
+}  // namespace heaplab::ask

@@ -1,0 +1,199 @@
+"""Allocators of running processes are asked: figures are right, and the processes notice nothing."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from held_processes import asking, preloads, running
+from laboratory import call, failure, success
+from subprocesses import until
+
+from heaplab.catalog import native
+from heaplab.errors import HeaplabError
+from heaplab.running import asking as asking_module
+from heaplab.running.questions import said_by_xml, whole_pages
+from heaplab.running.target import state_of
+
+MIB = 1 << 20
+HELD = 40 * MIB
+QUICK = ("look", "--for", "50ms", "--json", "--ask")
+QUESTIONS = 200
+KILLED = 2  # threads that ask_process sends into calls before it has the answer: to map memory, to ask
+# Requests of ptrace, by number: each step of an asking program.
+REQUESTS = {
+    "POKEDATA": 5,
+    "GETREGS": 12,
+    "SETREGS": 13,
+    "DETACH": 17,
+    "GETREGSET": 0x4204,
+    "SEIZE": 0x4206,
+    "INTERRUPT": 0x4207,
+}
+
+pytestmark = [
+    pytest.mark.starts_programs,
+    pytest.mark.skipif(native.helper("ask_process") is None, reason="built without ask_process"),
+]
+
+
+def asked(pid: int, *options: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(success(call(*QUICK, *options, pid)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "live", "free"),
+    [
+        ("live", "live data", HELD, 0),
+        ("retained", "retained", 0, HELD),
+        ("mapped", "outside malloc", 0, 0),
+        ("stacks", "outside malloc", 0, 0),
+    ],
+)
+def test_the_c_library_tells_what_is_live_and_what_is_free(
+    holding: Path, kind: str, verdict: str, live: int, free: int
+) -> None:
+    with running(holding, kind) as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"]) == (verdict, True)
+    assert live <= found["asked"]["live"] < live + MIB
+    assert free <= found["asked"]["free"] < free + MIB
+    assert found["also"] == []
+
+
+def test_one_sentence_tells_all_of_it(holding: Path) -> None:
+    with running(holding, "retained") as pid:
+        sentence = asked(pid)["sentence"]
+    assert sentence.startswith("retained by the C library: of 40.")
+    assert " free in 2 arenas of the C library, of which malloc_trim can return at most 40." in sentence
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [("retained", 39 * MIB, 41 * MIB), ("live", 0, MIB)])
+def test_what_trimming_returns_was_promised(holding: Path, kind: str, least: int, most: int) -> None:
+    with running(holding, kind) as pid:
+        found = asked(pid, "--trim")["asked"]
+        again = asked(pid)
+    assert least <= found["came_back"] <= most
+    assert found["came_back"] <= found["returnable_at_most"] + 64 * 1024  # of what else the process has freed
+    assert again["verdict"] == ("live data" if kind == "live" else "nothing to gain")
+
+
+@pytest.mark.parametrize("library", preloads())
+def test_other_allocators_tell_it_too(holding: Path, library: str) -> None:
+    with running(holding, "live", environment={"LD_PRELOAD": library}) as pid:
+        found = asked(pid)
+    told = found["asked"]
+    if told["live"] is None:
+        assert "mimalloc does not count live bytes" in found["sentence"]
+        assert told["held"] >= HELD
+    else:
+        assert found["verdict"] == "live data"
+        assert 0.99 * HELD <= told["live"] < 1.1 * HELD
+    assert "outside malloc" not in found["sentence"]
+
+
+def test_freed_memory_is_whole_pages_inside_free_blocks() -> None:
+    root = ElementTree.fromstring(
+        '<malloc><heap nr="0"><sizes><size from="33" to="49" total="490" count="10"/>'
+        '<size from="4000" to="9000" total="80000" count="10"/></sizes>'
+        '<total type="fast" count="0" size="0"/><total type="rest" count="21" size="90490"/>'
+        '<system type="current" size="200000"/></heap><total type="fast" count="0" size="0"/>'
+        '<total type="rest" count="21" size="90490"/><total type="mmap" count="1" size="8192"/>'
+        '<system type="current" size="200000"/></malloc>'
+    )
+    said = said_by_xml(root)
+    top = 90490 - 80490
+    assert (said.live, said.free, said.arenas) == (200000 - 90490 + 8192, 90490, 1)
+    assert said.returnable == 80000 + top
+    assert [whole_pages(size) for size in root.iter("size")] == [0, 80000]
+
+
+@pytest.mark.parametrize("words", [(), ("stdio",)])
+def test_a_busy_process_notices_no_question(guarded: Path, words: tuple[str, ...]) -> None:
+    threads = set()
+    with running(guarded, *words) as pid:
+        for _ in range(QUESTIONS):
+            answer = asking(pid).ask()
+            threads.add(answer.call.thread)
+            assert answer.said.live
+            assert answer.said.arenas
+    if words:
+        assert pid not in threads  # the first thread waits in stdio
+        assert len(threads) > 1
+
+
+@pytest.mark.parametrize("library", preloads())
+def test_a_busy_process_under_another_malloc_notices_none_either(guarded: Path, library: str) -> None:
+    with running(guarded, "stdio", environment={"LD_PRELOAD": library}) as pid:
+        for _ in range(5):
+            asking(pid).ask()
+            asking(pid).give_back()
+
+
+@pytest.mark.parametrize("number", range(1, KILLED + 1))
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_a_process_outlives_the_end_of_who_asks(
+    guarded: Path, killing: Path, monkeypatch: pytest.MonkeyPatch, request_name: str, number: int
+) -> None:
+    with running(guarded) as pid:
+        question = asking(pid)
+        with monkeypatch.context() as patch:
+            patch.setenv("LD_PRELOAD", str(killing))
+            patch.setenv("KILL_AT", f"{REQUESTS[request_name]} {number}")
+            with pytest.raises(HeaplabError, match="ask_process was ended"):
+                question.ask()
+        assert state_of(pid) not in "tTZ"
+        assert asking(pid).ask().said.live
+
+
+def test_a_call_that_waits_for_a_lock_is_abandoned(holding: Path) -> None:
+    with running(holding, "lock") as pid:
+        said = failure(call(*QUICK, pid))
+        assert "waited for a lock of malloc for a second and was abandoned" in said
+        assert state_of(pid) == "S"
+
+
+def mappings(pid: int) -> list[str]:
+    """Where mappings begin, but for the heap, which trimming makes smaller."""
+    lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return [line for line in lines if "[heap]" not in line]
+
+
+def test_no_mapping_is_left(holding: Path) -> None:
+    with running(holding, "live") as pid:
+        asked(pid)
+        before = mappings(pid)
+        asked(pid, "--trim")
+        until(lambda: mappings(pid) == before, "the same mappings as before", 20)
+
+
+def test_a_stopped_process_is_not_asked(holding: Path) -> None:
+    with running(holding, "live") as pid:
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: state_of(pid) == "T", "the stop")
+        assert "it is stopped; continue it first" in failure(call(*QUICK, pid))
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_traced_process_is_not_asked(holding: Path) -> None:
+    with running(holding, "live") as pid:
+        with subprocess.Popen(
+            ["gdb", "-q", "-nx", "-p", str(pid), "-ex", "continue"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as debugger:
+            until(lambda: "TracerPid:\t0" not in Path(f"/proc/{pid}/status").read_text(), "the debugger")
+            said = failure(call(*QUICK, pid))
+            debugger.kill()
+        assert f"process {debugger.pid} traces it already" in said
+
+
+def test_changed_code_is_not_called(holding: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking_module.Symbols, "begin_of", lambda _self, _address: b"\xcc" * 16)
+    with running(holding, "live") as pid:
+        assert "its code is not that of its files" in failure(call(*QUICK, pid))
