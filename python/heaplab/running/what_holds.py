@@ -67,12 +67,20 @@ class Look:
         return self.last.bytes - self.by_malloc
 
     @property
-    def retained(self) -> int:
-        """Resident bytes of malloc that no block uses, at least: all blocks may be resident."""
+    def free(self) -> tuple[int, int]:
+        """Resident bytes of malloc that no block uses, at least and at most.
+
+        No allocator tells which bytes are resident.
+        """
         said = self.answer and self.answer.said
         if not said or said.live is None or said.free is None:
-            return 0
-        return max(0, min(said.free, self.by_malloc - said.live))
+            return 0, 0
+        most = min(said.free, self.by_malloc)
+        return max(0, min(most, self.by_malloc - said.live)), most
+
+    @property
+    def retained(self) -> int:
+        return self.free[0]
 
     @property
     def returnable(self) -> int | None:
@@ -138,10 +146,11 @@ def malloc_part(look: Look) -> str:
     assert look.answer
     said = look.answer.said
     assert said.live is not None
-    assert said.free is not None
+    least, most = look.free
+    free = size(most) if most - least < SHARE * LEAST else f"{size(least)} to {size(most)}"
     where = f" in {units.counted(said.arenas, 'arena')}" if said.arenas else ""
     words = (
-        f"of {size(look.last.bytes)} resident, {size(said.live)} are live and {size(said.free)} free"
+        f"of {size(look.last.bytes)} resident, {size(said.live)} are live and {free} free"
         f"{where} of {look.served.name}"
     )
     if look.returnable is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import click
 import pytest
 from held_processes import asking, preloads, running
 from laboratory import call, failure, success
@@ -17,7 +18,7 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError
 from heaplab.running import asking as asking_module
 from heaplab.running.questions import said_by_xml, whole_pages
-from heaplab.running.target import state_of
+from heaplab.running.target import state_of, target
 
 MIB = 1 << 20
 HELD = 40 * MIB
@@ -197,3 +198,44 @@ def test_changed_code_is_not_called(holding: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(asking_module.Symbols, "begin_of", lambda _self, _address: b"\xcc" * 16)
     with running(holding, "live") as pid:
         assert "its code is not that of its files" in failure(call(*QUICK, pid))
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        ({}, ""),
+        ({"Seccomp": "2"}, "its system calls are filtered (seccomp)"),
+        ({"x86_Thread_features": "shstk wrss"}, "it has a shadow stack"),
+        ({"TracerPid": "7"}, "process 7 traces it already"),
+        ({"State": "T (stopped)"}, "it is stopped"),
+    ],
+)
+def test_a_state_that_forbids_calls_is_named(
+    holding: Path, monkeypatch: pytest.MonkeyPatch, status: dict[str, str], says: str
+) -> None:
+    with running(holding, "live") as pid:
+        of = target(str(pid))
+        monkeypatch.setitem(vars(of), "status", of.status | status)
+        said = asking_module.first_of(of)
+    assert said.startswith(says)
+    assert bool(said) == bool(says)
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_on_a_terminal_nothing_is_given_back_unasked(
+    holding: Path, monkeypatch: pytest.MonkeyPatch, agrees: bool
+) -> None:
+    asked_for = []
+
+    def confirm(what: str, **_options: object) -> bool:
+        asked_for.append(what)
+        return agrees
+
+    with running(holding, "retained") as pid, monkeypatch.context() as patch:
+        patch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        patch.setattr(click, "confirm", confirm)
+        came_back = asked(pid, "--trim")["asked"]["came_back"]
+    assert [
+        what.endswith("call malloc_trim? Threads that allocate wait meanwhile.") for what in asked_for
+    ] == [True]
+    assert (came_back is not None) == agrees

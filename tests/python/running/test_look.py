@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -211,3 +212,29 @@ def test_yama_is_named_where_it_refuses(
     said = targets.refused_by_yama(7)
     assert says in said
     assert bool(said) == bool(says)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a namespace")
+def test_a_process_in_a_container_is_looked_at_and_asked_from_inside(holding: Path, tmp_path: Path) -> None:
+    """Its files are read as the container has them, under paths that are others' here."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    line = f"mount --bind {holding.parent} {inside} && exec {inside}/holding live"
+    with running(Path("/usr/bin/unshare"), "--mount", "--pid", "--fork", "sh", "-c", line) as outer:
+        [pid] = map(int, Path(f"/proc/{outer}/task/{outer}/children").read_text().split())
+        found = looked(pid)
+        said = failure(call("look", "--ask", pid))
+    assert found["process"]["foreign_namespaces"] == ["mnt", "pid"]
+    assert found["process"]["program"] == f"{inside}/holding"
+    assert found["memory"]["parts"]["heap"] >= HELD
+    assert Path(found["malloc"]["served_by"]).name == "libc.so.6"
+    assert "is in another namespace (mnt, pid); run heaplab in its container" in said
+
+
+def test_the_size_of_addresses_is_that_of_the_file(tmp_path: Path) -> None:
+    header = struct.pack(
+        "<4sBBB9xHHIIIIIHHHHHH", b"\x7fELF", 1, 1, 1, 2, 3, 1, 0, 0, 0, 0, 52, 32, 0, 40, 0, 0
+    )
+    (tmp_path / "old").write_bytes(header)
+    assert targets.bits_of(tmp_path / "old") == 32
+    assert targets.bits_of(Path("/proc/self/exe")) == 64
