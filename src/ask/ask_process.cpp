@@ -186,7 +186,7 @@ private:
     stack_verdict verdict = stack_verdict::safe;
     for (const moment end = now() + search_patience; now() < end; std::this_thread::sleep_for(20ms)) {
       const std::vector<pid_t> threads = threads_of(plan_.process);
-      if (threads.empty()) fail("the process has ended");
+      if (threads.empty() && ::kill(plan_.process, 0) != 0) fail("the process has ended");
       for (const pid_t id : threads) {
         std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, refused);
         if (!thread) continue;

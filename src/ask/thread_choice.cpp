@@ -5,11 +5,25 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace heaplab::ask {
 
 namespace {
+
+// The state of a thread, such as S for one that waits; 0 if it has ended.
+char state_of(pid_t process, pid_t thread) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/stat", process, thread);
+  std::FILE* const file = std::fopen(path, "re");
+  if (file == nullptr) return 0;
+  char line[512] = "";
+  const bool is_read = std::fgets(line, sizeof line, file) != nullptr;
+  std::fclose(file);
+  const char* const name_end = std::strrchr(line, ')');  // the name of a thread may hold anything
+  return is_read && name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '\0';
+}
 
 // Whether the thread waits in a system call, as /proc tells without stopping the thread.
 bool waits(pid_t process, pid_t thread) {
@@ -32,7 +46,11 @@ std::vector<pid_t> threads_of(pid_t process) {
   std::vector<std::pair<bool, pid_t>> found;
   while (const dirent* const entry = ::readdir(folder)) {
     const pid_t thread = std::atoi(entry->d_name);
-    if (thread > 0) found.emplace_back(!waits(process, thread), thread);
+    if (thread <= 0) continue;
+    // One that waits for a disk or for its child (D) would stop only afterwards, for as long as this program
+    // runs.
+    if (const char state = state_of(process, thread); state == 'S' || state == 'R')
+      found.emplace_back(!waits(process, thread), thread);
   }
   ::closedir(folder);
   std::ranges::stable_sort(found, {}, &std::pair<bool, pid_t>::first);

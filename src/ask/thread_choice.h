@@ -7,7 +7,8 @@
 
 namespace heaplab::ask {
 
-// The first thread of the process comes before the others of its kind. Empty if the process has ended.
+// The first thread of the process comes before the others of its kind. Those that cannot be stopped at once
+// are left out.
 std::vector<pid_t> threads_of(pid_t process);
 
 }  // namespace heaplab::ask

@@ -19,7 +19,7 @@ namespace heaplab::ask {
 
 namespace {
 
-constexpr int patience_ms = 200;  // a thread that waits for a disk or for its child does not stop before
+constexpr int patience_ms = 2000;  // on a machine that is busy a thread stops when its turn comes
 constexpr long step_ns = 100'000;
 constexpr std::size_t vector_bytes = std::size_t{16} << 10;
 
