@@ -7,11 +7,11 @@ import rich.console
 import rich.markup
 
 from heaplab.console import Column, put, put_table
-from heaplab.text import units
 from heaplab.running.serving import Serving
 from heaplab.running.smaps import ProcessMemory
 from heaplab.running.target import user_name, user_of
 from heaplab.running.what_holds import Finding, Look, findings_of, size
+from heaplab.text import units
 
 LABELS = 10  # columns of the labels
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from heaplab.advise.answer import Kind
-from heaplab.text import units
 from heaplab.running.asking import Answered
 from heaplab.running.serving import Serving
 from heaplab.running.smaps import BEYOND, OF_MALLOC, OPEN, MemoryLimit, Part, ProcessMemory
 from heaplab.running.target import Target
+from heaplab.text import units
 
 LEAST = 1 << 20  # B: fewer are not worth a word
 SHARE = 0.1  # of the memory: less is not worth a word
