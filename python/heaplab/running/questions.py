@@ -105,7 +105,7 @@ def said_by_xml(root: ElementTree.Element) -> Said:
 
 
 def size_of(of: ElementTree.Element, kind: str) -> int:
-    return sum(int(one.attrib["size"]) for one in of.findall("total") if one.attrib["type"] == kind)
+    return sum(int(total.attrib["size"]) for total in of.findall("total") if total.attrib["type"] == kind)
 
 
 def returnable(heap: ElementTree.Element, is_main: bool) -> int:
