@@ -23,7 +23,8 @@ TESTS = [
         "invariants",
         "frontend",
         "span_pool",
-        "cached_blocks_interleavings",
+        "free_lists",
+        "free_lists_interleavings",
         "draining_interleavings",
         "hole_sweep_interleavings",
         "unlocked_calls_interleavings",
@@ -40,6 +41,7 @@ class Fault(NamedTuple):
 
 
 MOVES, RECLAIM = "frontend/span_moves.h", "frontend/span_reclaim.h"
+RETURNED = "frontend/returned_blocks.h"
 FAULTS = [
     Fault(
         "a span counts as empty whose blocks others still hold",
@@ -56,8 +58,8 @@ FAULTS = [
     Fault(
         "an empty span goes to the pool and stays in its list",
         MOVES,
-        "    if (span.hook.in != nullptr) span.hook.in->remove(span);\n    give(span, nullptr);",
-        "    give(span, nullptr);",
+        "    if (span.hook.in != nullptr) span.hook.in->remove(span);\n    disown(span);",
+        "    disown(span);",
     ),
     Fault(
         "a span that moves stays in the list where it was",
@@ -86,20 +88,20 @@ FAULTS = [
     Fault(
         "the orphanage lists spans of which it is not the owner",
         MOVES,
-        "    give(*span, &orphanage_);\n",
+        "    span->set_owner(&orphanage_);\n",
         "",
     ),
     Fault(
-        "the page map keeps the place of the former owner",
+        "the page map keeps the list of a span that is free",
         MOVES,
-        "      spans_.set_place(span, place);",
-        "      (void)place;",
+        "if constexpr (has_marks) spans_.set_list(span, 0);",
+        "",
     ),
     Fault(
         "a drained span that is hot again stays drained",
         MOVES,
-        "spans_.place_of(span) != place)",
-        "owner != span.owner(std::memory_order_relaxed))",
+        "if (spans_.list_of(span) != list)",
+        "if (span.load_word(std::memory_order_relaxed).state() != span_state::hot)",
     ),
     Fault(
         "a span is drained by a thread that does not hold its owner's lock yet",
@@ -126,6 +128,42 @@ FAULTS = [
         "a span stays where blocks are taken from it while its holes are being purged",
         RECLAIM,
         "  span.purging = purge_state::under_way;\n",
+        "",
+    ),
+    Fault(
+        "a chain of blocks that goes home counts as one block",
+        "frontend/frontend_frees.h",
+        "before.push(offset, freed.count())",
+        "before.push(offset, 1)",
+    ),
+    Fault(
+        "of the blocks of a span that follow each other the first alone counts",
+        RETURNED,
+        "        ++run.length;\n",
+        "",
+    ),
+    Fault(
+        "a block waits for blocks of another span",
+        RETURNED,
+        "if (is_waiting && chain.span == &span)",
+        "if (is_waiting)",
+    ),
+    Fault(
+        "blocks that a list has taken from their span count as free",
+        "spans/span.h",
+        "    countdown.set(now - countdown_floor.load(std::memory_order_relaxed));\n",
+        "    (void)now;\n",
+    ),
+    Fault(
+        "blocks that go home stay in their list",
+        "frontend/free_lists.h",
+        "return std::exchange(*link, nullptr);",
+        "return *link;",
+    ),
+    Fault(
+        "a thread that ends keeps its lists",
+        "frontend/end_of_thread.h",
+        "  if constexpr (has_lists) empty_lists(local);\n",
         "",
     ),
 ]

@@ -43,6 +43,21 @@ public:
     return value <= 0;
   }
 
+  // Returns whether the number is now below zero. For a number of which others want a hint alone: it
+  // publishes nothing.
+  HEAPLAB_FAST_PATH bool decrement_is_negative() {
+    if constexpr (is_one_instruction) {
+#if defined(__x86_64__)
+      bool negative;
+      asm volatile("subl $1, %0" : "+m"(value_), "=@ccs"(negative));
+      return negative;
+#endif
+    }
+    const std::int32_t value = read_own() - 1;
+    value_.store(value, std::memory_order_relaxed);
+    return value < 0;
+  }
+
 private:
   using number = typename Sync::template atomic<std::int32_t>;
 

@@ -29,6 +29,13 @@ TYPED_TEST(owned_counter_test, counts_up_and_down) {
   EXPECT_EQ(counter.read_own(), 0);
 }
 
+TYPED_TEST(owned_counter_test, tells_when_it_falls_below_zero) {
+  owned_counter<TypeParam> counter{1};
+  EXPECT_FALSE(counter.decrement_is_negative());
+  EXPECT_TRUE(counter.decrement_is_negative());
+  EXPECT_EQ(counter.read_own(), -1);
+}
+
 TYPED_TEST(owned_counter_test, stays_spent_below_zero) {
   owned_counter<TypeParam> counter{-5};
   EXPECT_TRUE(counter.decrement_is_spent());

@@ -21,10 +21,11 @@ struct drained_heap : holed_heap<Sync, Config> {
     // its own list: another thread's frees, which the owner took when it looked for blocks.
     this->fill(8);
     for (unsigned index = 1; index < 4; ++index) this->release(1, index);
+    this->empty_lists(1);
   }
 
   auto& sparse() { return this->span_of(this->blocks[0]); }
-  bool is_drained() { return this->front.spans().is_nobodys(this->blocks[0]); }
+  bool is_drained() { return this->front.spans().list_of(this->blocks[0]) == 0; }
 };
 
 }  // namespace heaplab::scalloc::testing

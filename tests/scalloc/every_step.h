@@ -32,6 +32,10 @@ public:
       check_blocks(span);
       check_place(front, span);
     });
+    if constexpr (lab_type::has_lists)
+      for (const auto& local : labs)
+        for (unsigned index = 0; index < classes::count; ++index)
+          local->lists.for_each(index, [&](void* block) { list(true, block); });
     for (void* const block : live)
       require(!contains(listed_, block), "a live block is in a list of free blocks");
     for (const auto& local : labs) check_lists(*local);
@@ -77,7 +81,7 @@ private:
     const span_word word = span.load_word(std::memory_order_relaxed);
     if (!is_in_use(word)) return;
     for (void* block = span.local_list; block != nullptr; block = span.secrets.next_of(block))
-      list(span.is_cached(block) || span.was_handed_out(block), block);
+      list(span.was_handed_out(block), block);
     std::uint32_t left = word.remote_count();
     void* block = left > 0 ? span.base + word.remote_newest() : nullptr;
     for (; block != nullptr && left > 0; block = span.secrets.next_of(block), --left)

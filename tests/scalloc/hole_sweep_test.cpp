@@ -15,7 +15,7 @@ namespace {
 
 constexpr config many_blocks = paged_config<64>();
 constexpr config block_is_page = paged_config<4>();
-constexpr config many_blocks_and_a_cached_one = [] {
+constexpr config many_blocks_and_a_listed_one = [] {
   config result = many_blocks;
   result.most_cached = result.fewest_cached = 1;
   return result;
@@ -168,12 +168,15 @@ TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_ends) {
   tested_->check_all();
 }
 
-using hole_sweep_beside_cached_blocks = sweep_of<many_blocks_and_a_cached_one>;
+using hole_sweep_beside_lists = sweep_of<many_blocks_and_a_listed_one>;
 
 // The span returns from the sweep, and not from its owner: the map forgets the owner all the same.
-TEST_F(hole_sweep_beside_cached_blocks, holes_are_purged_while_the_last_blocks_are_freed) {
+TEST_F(hole_sweep_beside_lists, holes_are_purged_while_the_last_blocks_are_freed) {
   start(65, 48);
-  sweep_meanwhile([&] { release(48, 60), release(60, 64, 1); });
+  sweep_meanwhile([&] {
+    release(48, 60), release(60, 64, 1);
+    tested_->empty_lists(0), tested_->empty_lists(1);
+  });
   EXPECT_EQ(tested_->spans_in(span_state::free), 1U);
   tested_->check_all();
 }

@@ -13,7 +13,7 @@ namespace heaplab::scalloc::testing {
 namespace {
 
 constexpr config four_blocks = handing_over<4>();
-constexpr config cached = handing_over<8>(caching_config<8>(2, 2));
+constexpr config listed_blocks = handing_over<8>(listing_config<8>(2, 2));
 constexpr config kept = small_config<4>();
 
 struct of_many_threads : concurrent::std_sync {
@@ -73,7 +73,7 @@ protected:
 using idle_classes_test = heap_of<four_blocks>;
 using idle_classes_of_one_thread = heap_of<four_blocks, of_one_thread>;
 using idle_classes_kept = heap_of<kept>;
-using idle_classes_cached = heap_of<cached>;
+using idle_classes_listed = heap_of<listed_blocks>;
 
 TEST_F(idle_classes_test, hand_their_reusable_spans_over) {
   leave_a_class();
@@ -135,17 +135,16 @@ TEST_F(idle_classes_kept, stay_where_the_policy_says_so) {
   EXPECT_TRUE(is_of(0, blocks[3]));
 }
 
-// A span that was handed over has a block in the cache of the thread that had the span.
-TEST_F(idle_classes_cached, take_cached_blocks_back_by_the_remote_list) {
+// A span that was handed over has blocks in the list of the thread that had the span.
+TEST_F(idle_classes_listed, take_listed_blocks_back_by_the_remote_list) {
   take(0, 16);
-  free(0, {0, 1, 2, 3, 4, 5, 6});
+  free(0, {0, 1, 2, 3, 4, 5, 8, 9, 10, 6});
   free(1, blocks[7]);
   look_at_class();
   look_at_class();
-  ASSERT_EQ(cached_of(span_of(blocks[8])), 2);
   ASSERT_EQ(state_of(blocks[0]), span_state::reusable);
   ASSERT_TRUE(is_handed_over(blocks[0]));
-  front.return_cached_blocks(*labs[0]);
+  end_thread(0), end_thread(1);
   EXPECT_EQ(state_of(blocks[0]), span_state::free);
   check();
 }

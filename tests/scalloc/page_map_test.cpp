@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <set>
 #include <vector>
 
 #include "allocators/scalloc/arena/arena.h"
-#include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"
@@ -26,21 +24,20 @@ protected:
   void open(std::size_t bytes) { ASSERT_TRUE(tested_.open(bytes, huge_page_policy::never)); }
   void TearDown() override { tested_.close(); }
 
-  // A span of the class, carved and owned.
+  // A span of the class, carved and in use.
   span_type& owned(unsigned class_index, unsigned column = 0) {
     span_type& result = *tested_.carve(classes::table[class_index].fine, column);
     result.class_index.store(class_index, std::memory_order_relaxed);
     result.color = classes::color_of(tested_.number_of(result), classes::table[class_index]);
-    tested_.set_place(result, &owner_->hot[class_index]);
+    tested_.set_list(result, static_cast<std::uint8_t>(class_index + 1));
     return result;
   }
-  auto place_of(const void* block) const { return tested_.place_at(tested_.step_of(block)); }
+  unsigned list_of(const void* block) const { return tested_.list_of(block); }
 
   arena<traits> tested_;
-  std::unique_ptr<lab<traits>> owner_ = std::make_unique<lab<traits>>();
 };
 
-TEST_F(page_map_test, knows_the_blocks_of_all_classes_that_are_cached) {
+TEST_F(page_map_test, knows_the_lists_of_all_classes_that_have_one) {
   open(8 * std::size_t{1024} * mib);
   unsigned without = 0;
   for (unsigned index = 0; index < classes::count; ++index)
@@ -49,35 +46,23 @@ TEST_F(page_map_test, knows_the_blocks_of_all_classes_that_are_cached) {
       span_type& of_class = owned(index);
       without += kind.most_cached == 0 ? 1 : 0;
       for (unsigned number = 0; number < kind.blocks; ++number)
-        ASSERT_EQ(place_of(of_class.block_at(number, kind)),
-                  kind.most_cached > 0 ? &owner_->hot[index] : nullptr)
+        ASSERT_EQ(list_of(of_class.block_at(number, kind)), kind.most_cached > 0 ? index + 1 : 0)
             << kind.block_bytes;
-      tested_.set_place(of_class, nullptr);
+      tested_.set_list(of_class, 0);
       for (unsigned number = 0; number < kind.blocks; ++number)
-        ASSERT_EQ(place_of(of_class.block_at(number, kind)), nullptr) << kind.block_bytes;
+        ASSERT_EQ(list_of(of_class.block_at(number, kind)), 0U) << kind.block_bytes;
     }
   EXPECT_GT(without, 0U);
-}
-
-TEST_F(page_map_test, tells_the_places_of_two_buffers_apart) {
-  const auto other = std::make_unique<lab<traits>>();
-  for (unsigned index = 0; index < classes::count; ++index) {
-    EXPECT_TRUE(owner_->has(&owner_->hot[index]));
-    EXPECT_FALSE(other->has(&owner_->hot[index]));
-  }
-  EXPECT_FALSE(owner_->has(nullptr));
-  EXPECT_FALSE(owner_->has(owner_->hot - 1));
-  EXPECT_FALSE(owner_->has(owner_->hot + classes::count));
 }
 
 TEST_F(page_map_test, knows_no_address_outside) {
   open(64 * mib);
   char* const first = owned(0).base;
-  EXPECT_EQ(place_of(nullptr), nullptr);
-  EXPECT_EQ(place_of(&first), nullptr);
-  EXPECT_EQ(place_of(first - 16), nullptr);
-  EXPECT_EQ(place_of(first + 8), nullptr) << "no multiple of 16";
-  EXPECT_EQ(place_of(first + 64 * mib), nullptr);
+  EXPECT_EQ(list_of(nullptr), 0U);
+  EXPECT_EQ(list_of(&first), 0U);
+  EXPECT_EQ(list_of(first - 16), 0U);
+  EXPECT_EQ(list_of(first + 8), 0U) << "no multiple of 16";
+  EXPECT_EQ(list_of(first + 64 * mib), 0U);
 }
 
 // Nobody may read what lies between the zones: it is another's by then.
@@ -88,13 +73,13 @@ TEST_F(page_map_test, knows_the_fine_zone_alone_once_the_arena_has_shrunk) {
   for (unsigned step = 0; step < 1000; ++step) fine_spans.push_back(&owned(5));
   span_type& large = owned(coarse);
   char* const block = large.block_at(0, classes::table[coarse]);
-  EXPECT_EQ(place_of(block), &owner_->hot[coarse]);
+  EXPECT_EQ(list_of(block), coarse + 1);
   for (const std::size_t bytes : {512 * mib, 128 * mib}) {
     ASSERT_TRUE(tested_.shrink(bytes));
-    for (const span_type* const fine : fine_spans) EXPECT_EQ(place_of(fine->base), &owner_->hot[5]);
-    EXPECT_EQ(place_of(block), nullptr);
+    for (const span_type* const fine : fine_spans) EXPECT_EQ(list_of(fine->base), 6U);
+    EXPECT_EQ(list_of(block), 0U);
     for (char* in_gap = fine_spans.front()->base + bytes; in_gap < large.base - bytes; in_gap += 4096 * mib)
-      EXPECT_EQ(place_of(in_gap), nullptr);
+      EXPECT_EQ(list_of(in_gap), 0U);
   }
   while (tested_.carve(true, 0) != nullptr) continue;
   while (tested_.carve(false, 0) != nullptr) continue;
@@ -103,11 +88,11 @@ TEST_F(page_map_test, knows_the_fine_zone_alone_once_the_arena_has_shrunk) {
 TEST_F(page_map_test, has_the_spans_of_two_columns_in_different_lines) {
   open(64 * mib);
   std::set<std::uint32_t> lines[2];
-  for (unsigned step = 0; step < 100; ++step)
+  for (unsigned step = 0; step < 1000; ++step)
     lines[step % 2].insert(tested_.number_of(*tested_.carve(true, step % 2)) /
-                           page_map<traits>::words_in_line);
+                           page_map<traits>::entries_in_line);
   for (const std::uint32_t line : lines[0]) EXPECT_FALSE(lines[1].contains(line));
-  EXPECT_EQ(lines[0].size(), 7U);
+  EXPECT_EQ(lines[0].size(), 8U);
 }
 
 TEST_F(page_map_test, leaves_no_span_to_a_column_that_asks_for_none) {

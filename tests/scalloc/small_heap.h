@@ -41,10 +41,10 @@ constexpr config without_adoption(config result = small_config<Blocks>()) {
   return result;
 }
 
-// Spans stay as they are while the hot span has fewer than `most` free blocks. Each free span lowers that
-// limit by one, to `fewest`.
+// Threads have lists of at most so many free blocks, besides those with which a list is filled. Each free
+// span lowers that limit by one, to `fewest`.
 template <unsigned Blocks>
-constexpr config caching_config(unsigned most, unsigned fewest) {
+constexpr config listing_config(unsigned most, unsigned fewest) {
   config result = without_adoption<Blocks>();
   result.most_cached = most;
   result.fewest_cached = fewest;
@@ -133,6 +133,9 @@ public:
     for (const unsigned number : numbers) free(thread, blocks[number]);
   }
 
+  // What the thread has listed goes home.
+  void empty_lists(unsigned thread) { front.retire_hot_spans(*labs[thread]); }
+
   void end_thread(unsigned thread) {
     labs[thread]->adopts = false;
     front.abandon(*labs[thread]);
@@ -149,10 +152,15 @@ public:
 
   span_state state_of(void* block) { return span_of(block).load_word(std::memory_order_seq_cst).state(); }
 
-  static std::int32_t cached_of(const span_type& hot) {
-    std::int32_t result = 0;
-    for (void* block = hot.local_list; block != nullptr; block = hot.secrets.next_of(block))
-      result += hot.is_cached(block) ? 1 : 0;
+  // The free blocks in the lists of a thread.
+  std::vector<void*> listed(unsigned thread) {
+    std::vector<void*> result;
+    if constexpr (lab_type::has_lists)
+      for (unsigned index = 0; index < parts::classes::count; ++index) {
+        const std::size_t before = result.size();
+        labs[thread]->lists.for_each(index, [&](void* block) { result.push_back(block); });
+        require(labs[thread]->lists.count(index) == result.size() - before, "a list is counted wrongly");
+      }
     return result;
   }
 
@@ -169,6 +177,10 @@ public:
 
   // What must hold when no thread is at work, with `live` blocks out.
   void check(const std::set<void*>& live) {
+    std::set<void*> used = live;
+    for (unsigned thread = 0; thread < labs.size(); ++thread)
+      for (void* const block : listed(thread))
+        require(used.insert(block).second, "a listed block is live, or in two lists");
     std::size_t counted = 0, free_spans = 0, free_bytes = 0;
     front.spans().for_each_span([&](span_type& span) {
       const span_word word = span.load_word(std::memory_order_seq_cst);
@@ -183,8 +195,7 @@ public:
       }
       const auto out = span.used() - static_cast<std::int32_t>(word.remote_count());
       require(owner != nullptr, "a span that is not free has no owner");
-      const std::int32_t cached = word.state() == span_state::hot ? cached_of(span) : 0;
-      require(out + cached >= 0, "more blocks are free than there are");
+      require(out >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
       require(front.life().has_no_due_event(span), "an event is due that nobody has performed");
       require(front.life().is_listed(span), "a span is not in the list where its word says");
@@ -200,7 +211,7 @@ public:
               "a hot span is another thread's");
     }
     require(front.orphanage().is_valid(), "a list holds what is not its own");
-    require(counted == live.size(), "the number of live blocks is wrong");
+    require(counted == used.size(), "the number of used blocks is wrong");
     require(front.pool().is_valid(), "an account exceeds its quota");
     if (front.pool().retains())
       require(front.pool().retained_bytes() == free_bytes, "retained memory is counted wrongly");

@@ -30,7 +30,7 @@ struct watched_platform : system_platform {
 };
 
 constexpr config knobs = [] {
-  config result = caching_config<4>(1, 1);
+  config result = listing_config<4>(1, 1);
   result.arena_bytes = 64 * mib;
   return result;
 }();

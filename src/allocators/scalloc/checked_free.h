@@ -66,19 +66,9 @@ private:
       return withdraw_empty(span, block);
     withdraw_fine(span, block);
     wipe_fine(span, block);
-    if (!has_buffer()) [[unlikely]]
+    if (!thread::has_buffer_to_free()) [[unlikely]]
       return Front.deallocate_slow(*thread::buffer(), span, block);
     quarantine(block);
-  }
-
-  // A thread that only frees gets a buffer, for its quarantine and its batch, after some frees: the first
-  // ones of a thread wait for no lock, and a thread that frees few needs none.
-  static bool has_buffer() {
-    if (thread::has_buffer()) [[likely]]
-      return true;
-    if (++frees_without_buffer_ <= most_frees_without_buffer) return false;
-    thread::own_buffer([] { return false; });
-    return thread::has_buffer();
   }
 
   [[gnu::noinline]] static void release_later(span_type& span, void* block) {
@@ -103,9 +93,6 @@ private:
     withdraw(*span, block);
     Front.deallocate_slow(*thread::buffer(), *span, block);
   }
-
-  static constexpr std::uint32_t most_frees_without_buffer = 16;
-  static constinit inline thread_local std::uint32_t frees_without_buffer_ = 0;
 };
 
 }  // namespace heaplab::scalloc

@@ -58,13 +58,9 @@ public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
-    if constexpr (policy::caches_by_core)
-      if (is_looked_up(bytes)) [[likely]]
-        if (void* const block = thread::try_allocate(classes::looked_up(bytes))) [[likely]]
-          return block;
-    if (policy::has_fast_path && is_looked_up(bytes)) [[likely]]
-      if (void* const block = front_.try_allocate(*thread::buffer(),
-                                                  classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
+    if (is_looked_up(bytes)) [[likely]]
+      if (void* const block = thread::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
+          [[likely]]
         return block;
     return allocate_slow<contents::any>(bytes);
   }
@@ -74,26 +70,14 @@ public:
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
     if constexpr (Config.hardened) return checked_free<traits, front_, large_>::deallocate(block);
-    if constexpr (policy::caches_by_core) {
-      if (!thread::try_deallocate(block)) [[unlikely]]
-        deallocate_slow(block);
-      return;
-    }
-    bool due;
-    if (!policy::has_fast_path || !front_.try_deallocate(*thread::buffer(), block, due)) [[unlikely]]
-      return deallocate_slow(block);
-    if (due) [[unlikely]]
-      after_free(block);
+    if (!thread::try_deallocate(block)) [[unlikely]]
+      deallocate_slow(block);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
-    if constexpr (policy::caches_by_core)
-      if (is_looked_up(bytes)) [[likely]]
-        if (void* const block = thread::try_allocate(classes::looked_up(bytes))) [[likely]]
-          return std::memset(block, 0, bytes);
-    if (policy::has_fast_path && is_looked_up(bytes)) [[likely]]
-      if (void* const block = front_.try_allocate(*thread::buffer(),
-                                                  classes::looked_up(bytes + Config.canary_bytes))) [[likely]]
+    if (is_looked_up(bytes)) [[likely]]
+      if (void* const block = thread::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
+          [[likely]]
         return std::memset(block, 0, bytes);
     return allocate_slow<contents::zeros>(bytes);
   }
@@ -150,7 +134,7 @@ public:
   static heap_statistics statistics() noexcept {
     if (!is_in_use()) return {};
     heap_statistics result = statistics_of(front_, large_);
-    if constexpr (policy::caches_by_core)
+    if constexpr (Config.most_cached > 0)
       thread::for_each_cached([&result](unsigned class_index, unsigned count) {
         const std::size_t bytes = std::size_t{count} * classes::table[class_index].block_bytes;
         result.live -= std::min(result.live, bytes);
@@ -238,7 +222,7 @@ private:
     bool is_aborted = false;
     if constexpr (policy::caches_by_core)
       if (is_looked_up(bytes))
-        if (void* const block = thread::allocate_again(classes::looked_up(bytes), is_aborted))
+        if (void* const block = thread::allocate_again(classes::index_of(bytes), is_aborted))
           return Wanted == contents::zeros ? std::memset(block, 0, bytes) : block;
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
@@ -316,23 +300,13 @@ private:
   HEAPLAB_OUT_OF_LINE static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     ensure_open();
+    if (thread::list_again(block)) return;
     span_type* const span = front_.spans().find(block);
     if (span == nullptr) return deallocate_large(block);
-    if constexpr (policy::caches_by_core) {
-      thread::deallocate_slow(*span, block);
-    } else {
-      const typename policy::use in_use(thread::has_buffer() ? thread::buffer() : nullptr);
-      front_.deallocate_slow(*thread::buffer(), *span, block);
-    }
+    thread::deallocate_slow(*span, block);
   }
 
   HEAPLAB_OUT_OF_LINE static void deallocate_large(void* block) noexcept { large_.deallocate(block); }
-
-  // Marked as seldom called, so that the compiler assigns the registers of deallocate for its fast path.
-  HEAPLAB_SLOW_PATH static void after_free(void* block) noexcept {
-    ensure_open();
-    front_.after_free(*thread::buffer(), *front_.spans().find(block));
-  }
 
   // Whether there is a heap, which is then as ensure_open() leaves it.
   static bool is_in_use() { return was_opened_.load(std::memory_order_acquire) && ensure_open(); }

@@ -1,5 +1,5 @@
 // The arena: one reservation of address space for all spans, and the way from an address to its span, or to
-// the owner of its block (page_map.h). What lies where: arena_layout.h.
+// the list that takes its block (page_map.h). What lies where: arena_layout.h.
 //
 // The zones grow towards each other, so that either zone may use what the other does not. The space between
 // them belongs to neither. The border lies somewhere in that space, and moves when a zone comes near.
@@ -86,7 +86,7 @@ public:
 
   // Gives the reservation back, and every block in it.
   void close() {
-    unmap(owners_.all());
+    unmap(map_.all());
     unmap(std::array{fine_.cut_records(0), coarse_.cut_records(0)});
     unmap(reserved_.all());
     dropped_.close();
@@ -98,7 +98,7 @@ public:
   // so that no address in the gap is taken for a span's. What the system refuses to take back, as at the
   // limit of mappings, lies idle.
   bool shrink(std::size_t wanted) {
-    shrinking_reservation::parts blocks, owners, records;
+    shrinking_reservation::parts blocks, entries, records;
     {
       const concurrent::lock_holder hold(lock_);
       if (records_ == nullptr) return false;
@@ -109,11 +109,11 @@ public:
       const std::size_t fine = reserved_.first(), coarse = reserved_.last();
       border_.store(fine >> step_shift, std::memory_order_relaxed);
       reserved_bytes_.store(fine + coarse, std::memory_order_relaxed);
-      owners = owners_.keep(fine, coarse);
+      entries = map_.keep(fine, coarse);
       records = {fine_.cut_records(fine >> fine_shift), coarse_.cut_records(coarse >> coarse_shift)};
     }
     unmap(blocks);
-    unmap(owners);
+    unmap(entries);
     unmap(records);
     return true;
   }
@@ -138,15 +138,17 @@ public:
     return records_[step >> (fine_shift - step_shift)];
   }
 
-  // What the page map has for a block there.
-  HEAPLAB_FAST_PATH auto place_at(std::size_t step) const { return owners_.find(step); }
-  auto place_of(const span_type& span) const { return place_at(step_of(span.block_at(0, kind_of(span)))); }
-  // Whether the page map tells about the block, and names nobody.
-  bool is_nobodys(const void* block) const { return owners_.names_nobody(step_of(block)); }
+  const page_map<Traits>& map() const { return map_; }
+  // The list that takes the block; 0: none.
+  auto list_of(const void* block) const {
+    const std::size_t step = step_of(block);
+    return map_.covers(step) ? map_.at(step) : typename page_map<Traits>::list_number{0};
+  }
+  auto list_of(const span_type& span) const { return list_of(span.block_at(0, kind_of(span))); }
   // For the holder of the lock of the owner's lists, or whoever has taken the free span.
-  void set_place(const span_type& span, typename page_map<Traits>::hot_place place) {
+  void set_list(const span_type& span, typename page_map<Traits>::list_number list) {
     const size_class& kind = kind_of(span);
-    owners_.set(step_of(span.block_at(0, kind)), kind, place);
+    map_.set(step_of(span.block_at(0, kind)), kind, list);
   }
 
   // The span at any address. Null: no span has been carved there.
@@ -264,7 +266,7 @@ private:
     const std::size_t used = fine_.carved_bytes(), bytes = std::size_t{count} << fine_shift;
     const std::size_t limit = std::min(reserved_.first(), bytes_ - coarse_.carved_bytes());
     span_type* span = fine_.prepare(settings.fine_span_bytes, bytes, limit);
-    if (span == nullptr || !owners_.cover(true, used + bytes)) return false;
+    if (span == nullptr || !map_.cover(true, used + bytes)) return false;
     if (huge_pages_ == huge_page_policy::grown && used + bytes > next_part_) begin_part(used);
     for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++span)
       span->base = base_ + used + offset;
@@ -309,7 +311,7 @@ private:
     const std::size_t limit = std::min(reserved_.last(), bytes_ - fine_.carved_bytes());
     span_type* const span = coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit);
     const std::size_t used = coarse_.carved_bytes() + settings.coarse_span_bytes;
-    if (span == nullptr || !owners_.cover(false, used)) return nullptr;
+    if (span == nullptr || !map_.cover(false, used)) return nullptr;
     const std::size_t begin = bytes_ - used;
     span->base = base_ + begin;
     const std::size_t step = begin >> step_shift;
@@ -329,7 +331,7 @@ private:
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
     platform::advise_huge(start, layout.total, false);
     base_ = start + layout.spans;
-    owners_.open(start, bytes);
+    map_.open(start, bytes);
     fine_.set(start + layout.fine_records, layout.coarse_records - layout.fine_records, base_, direction::up);
     coarse_.set(start + layout.coarse_records, layout.spans - layout.coarse_records, base_ + bytes,
                 direction::down);
@@ -347,7 +349,7 @@ private:
   char* base_ = nullptr;
   typename Traits::template atomic<std::size_t> border_{0};
   span_type* records_ = nullptr;  // of fine spans, then of coarse spans, in one numbering
-  page_map<Traits> owners_;
+  page_map<Traits> map_;
 
   std::size_t bytes_ = 0;
   shrinking_reservation reserved_;  // of the spans

@@ -9,12 +9,12 @@
 
 namespace heaplab::scalloc {
 
-// Fine spans that were carved and not yet handed out. The words of a run of spans share a line of the owner
+// Fine spans that were carved and not yet handed out. The entries of a run of spans share a line of the page
 // map, which threads on other processors should not read. So each run is for the buffers of one column. Of a
 // heap without the map a run is one span. For the holder of the arena's lock.
 template <class Traits>
 class span_runs {
-  static constexpr std::uint32_t length = page_map<Traits>::is_used ? page_map<Traits>::words_in_line : 1;
+  static constexpr std::uint32_t length = page_map<Traits>::is_used ? page_map<Traits>::entries_in_line : 1;
 
 public:
   // How many spans, from `first` on, end a run.

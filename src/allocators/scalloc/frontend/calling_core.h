@@ -57,16 +57,15 @@ class calling_core {
   // often, and keep more spans from becoming empty.
   static constexpr std::uint32_t most_blocks = 128, first_blocks = 8;
   static constexpr std::size_t most_bytes = 64 * kib;
+  // Of each class the stacks have the number of the list (page_map.h).
   struct plan {
-    static constexpr unsigned kinds = classes::count;
-    static constexpr std::uint32_t most(unsigned class_index) {
-      const std::size_t bytes = classes::table[class_index].block_bytes;
+    static constexpr unsigned kinds = classes::count + 1;
+    static constexpr std::uint32_t most(unsigned list) {
+      const std::size_t bytes = list > 0 ? classes::table[list - 1].block_bytes : SIZE_MAX;
       if (bytes > classes::lookup_limit) return 0;
       return narrow<std::uint32_t>(std::min<std::size_t>(most_blocks, most_bytes / bytes));
     }
-    static constexpr std::uint32_t first(unsigned class_index) {
-      return std::min(first_blocks, most(class_index));
-    }
+    static constexpr std::uint32_t first(unsigned list) { return std::min(first_blocks, most(list)); }
   };
   using stacks = concurrent::core_stacks<plan>;
   // Half of the largest cache of a class.
@@ -76,23 +75,27 @@ public:
   // --- the fast path ---
 
   // Null: the cache has no block, and the buffer must be asked.
-  HEAPLAB_FAST_PATH static void* try_allocate(unsigned class_index) {
+  HEAPLAB_FAST_PATH static void* try_allocate(std::size_t class_index) {
     void* block;
-    if (stacks_.try_pop(class_index, block) != sequence_end::committed) [[unlikely]]
+    if (stacks_.try_pop(static_cast<unsigned>(class_index + 1), block) != sequence_end::committed)
+        [[unlikely]]
       return nullptr;
-    frontend<Traits>::mark(block, nullptr);
+    mark(block, nullptr);
     return block;
   }
 
   // False: nothing was done, and deallocate_slow must be called. Any address.
   HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
-    const auto place = Front.spans().place_at(Front.spans().step_of(block));
-    if (place == nullptr || frontend<Traits>::is_marked(block, place)) [[unlikely]]
+    const page_map<Traits>& map = Front.spans().map();
+    const std::size_t step = Front.spans().step_of(block);
+    if (!map.covers(step)) [[unlikely]]
       return false;
-    frontend<Traits>::mark(block, place);
-    const unsigned class_index = lab_type::class_at(place);
-    if (stacks_.try_push(class_index, block) != sequence_end::committed) [[unlikely]]
-      give_up(class_index, block);
+    const unsigned list = map.at(step);
+    if (list == 0 || is_marked(block, map.address())) [[unlikely]]
+      return false;
+    mark(block, map.address());
+    if (stacks_.try_push(list, block) != sequence_end::committed) [[unlikely]]
+      give_up(list, block);
     return true;
   }
 
@@ -103,20 +106,20 @@ public:
   // the way into the cache would not get there.
   static void* allocate_again(unsigned class_index, bool& is_aborted) {
     void* block;
-    const sequence_end end = try_again([&] { return stacks_.try_pop(class_index, block); });
+    const sequence_end end = try_again([&] { return stacks_.try_pop(class_index + 1, block); });
     is_aborted = end == sequence_end::aborted;
     if (end != sequence_end::committed) return nullptr;
-    frontend<Traits>::mark(block, nullptr);
+    mark(block, nullptr);
     return block;
   }
+
+  static bool list_again(void*) { return false; }
 
   // Frees a block of a class that is not cached, that is marked, or of which the page map says nothing.
   static void deallocate_slow(span_type& span, void* block) {
     // The page map may name nobody.
     lab_type* const owner = span.owner(std::memory_order_acquire);
-    const auto place = frontend<Traits>::life_type::place_in(owner, span);
-    if (place != nullptr && frontend<Traits>::is_marked(block, place) &&
-        stacks_.holds(lab_type::class_at(place), block))
+    if (Front.looks_free(block) && stacks_.holds(span.class_index.load(std::memory_order_relaxed) + 1, block))
       frontend<Traits>::refuse_double_free(block);
     // The owner's own free looks for the block in the owner's lists; an orphan has none to look.
     if (owner == &Front.orphanage() && Front.is_free_already(*owner, span, block))
@@ -153,14 +156,14 @@ public:
     if (!stacks_.has(cpu)) return;
     note_call(cpu);
     void* batch[most_at_once];
-    const unsigned wanted = stacks_.limit(cpu, class_index) / 2;
-    stacks_.raise_limit(cpu, class_index);
+    const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
+    stacks_.raise_limit(cpu, class_index + 1);
     const unsigned count = Front.hand_over(local, class_index, batch, wanted);
     // The first block of the list is popped first.
     std::reverse(batch, batch + count);
     if (count > 0 &&
-        try_again([&] { return stacks_.try_push(class_index, batch, count); }) != sequence_end::committed)
-      Front.take_back(local, batch, count);
+        try_again([&] { return stacks_.try_push(class_index + 1, batch, count); }) != sequence_end::committed)
+      Front.take_back(local, class_index, batch, count);
   }
 
   // Calls visit(class, number of cached blocks), with numbers of a moment ago.
@@ -168,7 +171,7 @@ public:
   static void for_each_cached(Visit&& visit) {
     for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)
       for (unsigned index = 0; index < classes::count; ++index)
-        if (const unsigned count = stacks_.count(cpu, index); count > 0) visit(index, count);
+        if (const unsigned count = stacks_.count(cpu, index + 1); count > 0) visit(index, count);
   }
 
   // Frees the cached blocks of all CPUs, and leaves no buffer a hot span. Of other CPUs only where the
@@ -275,30 +278,29 @@ private:
 
   // Frees a block that the cache did not take: because it is full, the CPU has none yet, or the sequence was
   // aborted. Where it is aborted again, the cache is left alone (allocate_again).
-  HEAPLAB_OUT_OF_LINE static void give_up(unsigned class_index, void* block) {
+  HEAPLAB_OUT_OF_LINE static void give_up(unsigned list, void* block) {
     Traits::ensure_open();
     add_stacks();
-    const sequence_end end = try_again([&] { return stacks_.try_push(class_index, block); });
+    const sequence_end end = try_again([&] { return stacks_.try_push(list, block); });
     if (end == sequence_end::committed) return;
     void* batch[most_at_once + 1];
     unsigned count = 0;
     if (const unsigned cpu = stacks_.cpu(); end == sequence_end::refused && stacks_.has(cpu)) {
       note_call(cpu);
-      if (stacks_.count(cpu, class_index) < stacks_.limit(cpu, class_index) ||
-          stacks_.raise_limit(cpu, class_index))
-        if (stacks_.try_push(class_index, block) == sequence_end::committed) return;
-      count = stacks_.limit(cpu, class_index) / 2;
-      if (count > 0 && stacks_.try_pop(class_index, batch, count) != sequence_end::committed) count = 0;
+      if (stacks_.count(cpu, list) < stacks_.limit(cpu, list) || stacks_.raise_limit(cpu, list))
+        if (stacks_.try_push(list, block) == sequence_end::committed) return;
+      count = stacks_.limit(cpu, list) / 2;
+      if (count > 0 && stacks_.try_pop(list, batch, count) != sequence_end::committed) count = 0;
     }
     batch[count++] = block;
     lab_type& local = *buffer();
-    if (&local == &none_) return Front.take_back(none_, batch, count);
+    if (&local == &none_) return Front.take_back(none_, list - 1, batch, count);
     const use in_use(local, policy::unless_held::yes);
-    Front.take_back(in_use.is_held() ? local : none_, batch, count);
+    Front.take_back(in_use.is_held() ? local : none_, list - 1, batch, count);
   }
 
   static void empty_cache(unsigned cpu, lab_type& local) {
-    stacks_.take_all(cpu, [&](unsigned, void* block) { Front.take_back(local, &block, 1); });
+    stacks_.take_all(cpu, [&](unsigned list, void* block) { Front.take_back(local, list - 1, &block, 1); });
   }
 
   static bool stop_all() {
@@ -308,8 +310,8 @@ private:
 
   static void give_back_own() {
     for (unsigned index = 0; index < classes::count; ++index)
-      for (void* block; stacks_.try_pop(index, block) == sequence_end::committed;)
-        Front.take_back(none_, &block, 1);
+      for (void* block; stacks_.try_pop(index + 1, block) == sequence_end::committed;)
+        Front.take_back(none_, index, &block, 1);
   }
 
   static bool was_idle(core_state& state) {

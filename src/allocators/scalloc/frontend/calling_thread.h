@@ -18,10 +18,56 @@ namespace heaplab::scalloc {
 template <class Traits, frontend<Traits>& Front>
 class calling_thread {
   using lab_type = lab<Traits>;
+  using span_type = span<Traits>;
+  using policy = lab_policy<Traits>;
 
 public:
   // The buffer of the thread. A thread that has none reads an empty buffer here, which is never written.
   HEAPLAB_FAST_PATH static lab_type* buffer() { return local_; }
+
+  // --- the fast path ---
+
+  // Null: allocate_slow must be called.
+  HEAPLAB_FAST_PATH static void* try_allocate(std::size_t class_index) {
+    return policy::has_fast_path ? Front.try_allocate(*local_, class_index) : nullptr;
+  }
+
+  // False: nothing was done, and deallocate_slow must be called. Any address.
+  HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
+    bool due;
+    if (!policy::has_fast_path || !Front.try_deallocate(*local_, block, due)) [[unlikely]]
+      return false;
+    if (due) [[unlikely]]
+      after_free(block);
+    return true;
+  }
+
+  // --- everything else ---
+
+  // Whether the thread's list takes the block, which it had no room for.
+  static bool list_again(void* block) {
+    if constexpr (lab_type::has_lists) return has_buffer() && Front.list_again(*local_, block);
+    return false;
+  }
+
+  // Frees a block that no list takes: of the coarse zone, of another owner, of a thread without a buffer, or
+  // one that may be free.
+  static void deallocate_slow(span_type& span, void* block) {
+    const typename policy::use in_use(has_buffer() ? local_ : nullptr);
+    if constexpr (lab_type::has_lists)
+      if (!has_buffer_to_free()) local_->lists.refuse(Front.spans().list_of(block));
+    Front.send_home(*local_, span, block);
+  }
+
+  // Whether the thread has a buffer. A thread that only frees gets one after some frees: the first ones of a
+  // thread wait for no lock, and a thread that frees few needs none.
+  static bool has_buffer_to_free() {
+    if (has_buffer()) [[likely]]
+      return true;
+    if (++frees_without_buffer_ <= most_frees_without_buffer) return false;
+    own_buffer([] { return false; });
+    return has_buffer();
+  }
 
   static bool has_buffer() { return local_ != &none_ && local_ != &ended_; }
 
@@ -45,6 +91,15 @@ public:
     labs_.detach(Front, *static_cast<lab_type*>(lab));
   }
 
+  // Calls visit(class, number of blocks in a thread's list), with numbers of a moment ago.
+  template <class Visit>
+  static void for_each_cached(Visit&& visit) {
+    labs_.for_each([&](const lab_type& lab) {
+      for (unsigned index = 0; index < Traits::classes::count; ++index)
+        if (const std::uint32_t count = lab.lists.count(index); count > 0) visit(index, count);
+    });
+  }
+
   static void after_fork_in_child() { labs_.after_fork_in_child(Front, local_); }
 
 private:
@@ -63,6 +118,15 @@ private:
       fatal("no thread-specific data for a thread's end");
     return lab;
   }
+
+  // Marked as seldom called, so that the compiler assigns the registers of free for its fast path.
+  HEAPLAB_SLOW_PATH static void after_free(void* block) {
+    Traits::ensure_open();
+    Front.after_free(*local_, *Front.spans().find(block));
+  }
+
+  static constexpr std::uint32_t most_frees_without_buffer = 16;
+  static constinit inline thread_local std::uint32_t frees_without_buffer_ = 0;
 
   static constinit inline lab_registry<Traits> labs_;
   static constinit inline pthread_key_t thread_end_ = 0;

@@ -1,4 +1,4 @@
-// What a thread leaves when it ends or trims: hot spans, cached blocks, batches. Included by frontend.h.
+// What a thread leaves when it ends or trims: hot spans, listed blocks, batches. Included by frontend.h.
 #pragma once
 
 #include "allocators/scalloc/frontend/frontend.h"
@@ -17,7 +17,7 @@ void frontend<Traits>::abandon(lab_type& local) {
 
 template <class Traits>
 void frontend<Traits>::retire_hot_spans(lab_type& local) {
-  if constexpr (caches_blocks) return_cached_blocks(local);
+  if constexpr (has_lists) empty_lists(local);
   for (span_type*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
     life_.retire(local, *hot);

@@ -3,9 +3,9 @@
 // The walk: who calls whom, fast path first. DESIGN.md, section 1, has the way from malloc and free to here.
 //
 //   try_allocate                    frontend.h                fast path of malloc
-//     pop                           frontend.h                the first block of the hot span's list
+//     pop                           free_lists.h              the first block of the thread's list
 //   allocate_slow                   frontend_slow.h           that list is empty; in this order:
-//     refill                        frontend_slow.h           blocks of the span that other threads freed
+//     refill                        frontend_slow.h           blocks of the hot span that other threads freed
 //     extend                        frontend_slow.h           blocks of the span that are in no list
 //       take_hot_holes              frontend_holes.h            of pages that went back, with the remote list
 //       fill_hole                   frontend_holes.h            of pages that went back
@@ -21,20 +21,26 @@
 //       take_free_span              frontend_slow.h
 //         get                       span_pool.h               an empty span
 //         carve                     arena.h                   a span that was never used
-//     pop                           frontend.h                the span has blocks now
-//   try_deallocate                  frontend.h                fast path of free, by the owner
-//     cache                         frontend.h                onto the list of the hot span of the class
-//     push                          frontend.h                hot span full: onto the block's own span
-//   deallocate_slow                 frontend_frees.h          others' blocks; marked; not in the map
-//     deallocate_remote             frontend_frees.h          a block of another owner's span
+//     pop_and_fill                  returned_blocks.h         the span has blocks now
+//       pop                         frontend.h                one for the caller
+//       take_all                    span.h                    the others
+//       fill                        free_lists.h                for the thread's list
+//   try_deallocate                  frontend.h                fast path of free
+//     has_room                      free_lists.h
+//     push                          free_lists.h              onto the thread's list, whoever owns the block
+//   list_again                      frontend_frees.h          the list had no room:
+//     make_room                     returned_blocks.h         all but the newest blocks go home
+//       cut                         free_lists.h
+//       add                         returned_blocks.h         to their spans, a chain for each
+//   send_home                       frontend_frees.h          no list takes the block; it has a mark
+//     deallocate_own                frontend_frees.h          a block of the owner's own span
+//       is_free_already             frontend_frees.h          a marked block: ends the process if it is free
+//       push                        frontend.h
+//       after_free                  frontend_frees.h
+//     deallocate_remote             frontend_frees.h          blocks of another owner's span
 //       push_remote                 frontend_frees.h          onto the lock-free list in the span's word
 //       settle_remote               frontend_frees.h          the span is not hot: its event may be due
 //         apply_due_event           span_moves.h
-//     deallocate_own                frontend_frees.h          a block of the owner's own span
-//       is_free_already             frontend_frees.h          a marked block: ends the process if it is free
-//       try_cache                   cached_blocks.h           as cache, where the fast path refused
-//       push                        frontend.h
-//       after_free                  frontend_frees.h
 //   after_free                      frontend_frees.h          its count or attention bit: an event may be due
 //     move_if_due                   span_moves.h              moves the span's word
 //     return_span                   span_moves.h              the span is empty: to the pool
@@ -45,6 +51,8 @@
 //       move_if_due                 span_moves.h
 //       return_span                 span_moves.h
 //       sync_list                   span_moves.h              to the list that the word names
+//
+// Without lists, as in the paper, malloc pops from the hot span, and free pushes onto the block's own span.
 #pragma once
 
 #include <cstddef>
@@ -78,32 +86,28 @@ public:
 
   // --- the fast path: no lock, no atomic read-modify-write ---
 
-  // Null: the hot span has no free block, and allocate_slow must be called.
-  HEAPLAB_FAST_PATH static void* try_allocate(lab_type& local, unsigned class_index) {
-    span_type& hot = *local.hot[class_index];
-    if (hot.local_list == nullptr) [[unlikely]]
-      return nullptr;
-    return pop(hot);
+  // Null: no free block is at hand, and allocate_slow must be called.
+  HEAPLAB_FAST_PATH static void* try_allocate(lab_type& local, std::size_t class_index) {
+    if constexpr (has_lists)
+      return local.lists.pop(class_index);
+    else
+      return try_pop(*local.hot[class_index]);
   }
 
   // False: nothing was done, and deallocate_slow must be called. `due`: the block is free, and after_free
   // must be called for its span. Any address.
-  HEAPLAB_FAST_PATH bool try_deallocate(const lab_type& local, void* block, bool& due) const {
+  HEAPLAB_FAST_PATH bool try_deallocate(lab_type& local, void* block, bool& due) const {
     const std::size_t step = life_.spans().step_of(block);
-    if constexpr (caches_blocks) {
-      const auto place = life_.spans().place_at(step);
-      if (!local.has(place) || is_marked(block, place)) [[unlikely]]
+    if constexpr (has_lists) {
+      const page_map<Traits>& map = life_.spans().map();
+      if (!map.covers(step)) [[unlikely]]
         return false;
-      if (span_type& hot = **place; has_room(hot)) [[likely]] {
-        mark(block, place);
-        cache(hot, block);
-        due = false;
-        return true;
-      }
-      if (!life_.spans().in_fine_zone(step)) [[unlikely]]
+      const std::size_t list = map.at(step);
+      if (is_marked(block, map.address()) || !local.lists.has_room(list)) [[unlikely]]
         return false;
-      mark(block, place);
-      due = push(local, life_.spans().fine_span_at(step), block);
+      mark(block, map.address());
+      local.lists.push(list, block);
+      due = false;
       return true;
     } else {
       if (!life_.spans().in_fine_zone(step)) [[unlikely]]
@@ -112,7 +116,7 @@ public:
     }
   }
 
-  // The same, where the span is known, for a block that is not cached.
+  // The same, where the span is known, without lists.
   HEAPLAB_FAST_PATH static bool try_deallocate(const lab_type& local, span_type& span, void* block,
                                                bool& due) {
     if (!span.is_owned_by(local) || span.local_list == block) [[unlikely]]
@@ -121,26 +125,20 @@ public:
     return true;
   }
 
-  // The mark of a free block: its second word is the place in the owner's buffer that the page map has for
-  // the block. A program may have the same word in a live block, so that a marked block is looked for in the
-  // lists of free blocks. A block that went back to another owner, or whose page was purged, may lack the
-  // mark.
-  using place_type = typename life_type::place_type;
-  HEAPLAB_FAST_PATH static bool is_marked(const void* block, place_type place) {
-    return static_cast<const place_type*>(block)[1] == place;
-  }
-  HEAPLAB_FAST_PATH static void mark(void* block, place_type place) {
-    static_cast<place_type*>(block)[1] = place;
-  }
-
-  // Whether the block is in a list of free blocks; without cached blocks, whether it is the first of its
-  // span's. `local` is the buffer of the caller, which owns the span, or the orphanage.
+  // Whether the block is in a list of free blocks; without marks, whether it is the first of its span's.
+  // `local` is the buffer of the caller, which owns the span, or the orphanage.
   bool is_free_already(lab_type& local, span_type& span, const void* block);
   [[noreturn]] HEAPLAB_SLOW_PATH static void refuse_double_free(const void* block) {
     fatal("free of a block that is free already", block);
   }
+  void mark_free(void* block) const {
+    if constexpr (has_marks) mark(block, life_.spans().map().address());
+  }
+  bool looks_free(const void* block) const {
+    return has_marks && is_marked(block, life_.spans().map().address());
+  }
 
-  // --- everything else (frontend_slow.h, frontend_frees.h, frontend_holes.h, cached_blocks.h,
+  // --- everything else (frontend_slow.h, frontend_frees.h, frontend_holes.h, returned_blocks.h,
   // batched_frees.h, end_of_thread.h) ---
 
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
@@ -148,12 +146,16 @@ public:
 
   // fatal() for an address at which no live block of `span` begins, as far as the span's record shows.
   void deallocate_slow(lab_type& local, span_type& span, void* block);
+  // Whether the list of the thread's buffer takes the block, after a part of the list went home.
+  bool list_again(lab_type& local, void* block);
+  // As deallocate_slow, past the lists of `local`.
+  void send_home(lab_type& local, span_type& span, void* block);
 
   // Between the buffer and a cache in front of it (calling_core.h): takes up to `most` blocks from the list
   // of the hot span, marks them, and returns how many; frees marked blocks of one class, which were live
   // until then.
-  static unsigned hand_over(lab_type& local, unsigned class_index, void** blocks, unsigned most);
-  void take_back(lab_type& local, void* const* blocks, unsigned count);
+  unsigned hand_over(lab_type& local, unsigned class_index, void** blocks, unsigned most) const;
+  void take_back(lab_type& local, unsigned class_index, void* const* blocks, unsigned count);
 
   // Of a hardened heap, with a block that leaves quarantine and that try_deallocate has not taken: gives the
   // block back, or lets it wait for others of its span.
@@ -162,11 +164,8 @@ public:
   // After a local free that was `due`.
   void after_free(lab_type& local, span_type& span);
 
-  // Frees the cached blocks of all hot spans. Called by the owner.
-  void return_cached_blocks(lab_type& local);
-
-  // The buffer has no hot span any more, so that others may give back what is free in them. Called by the
-  // owner.
+  // The buffer has no listed block and no hot span any more, so that others may give back what is free in
+  // them. Called by the owner.
   void retire_hot_spans(lab_type& local);
 
   // Hands all spans of `local` to the orphanage, and empty spans to the pool.
@@ -198,11 +197,14 @@ public:
   }
 
 private:
+  static constexpr bool has_marks = life_type::has_marks;
+  static constexpr bool has_lists = lab_type::has_lists;
+
   HEAPLAB_FAST_PATH static void* pop(span_type& hot) {
     void* const block = hot.local_list;
     void* const next = hot.secrets.next_of(block);
     hot.local_list = next;
-    if constexpr (caches_blocks) mark(block, nullptr);
+    if constexpr (has_marks) mark(block, nullptr);
     // The next malloc of this class reads the link in that block, and its caller writes to the block.
     __builtin_prefetch(next, 1);
     hot.countdown.increment();
@@ -210,23 +212,10 @@ private:
     return block;
   }
 
-  // Whether the hot span caches a block of another span (cached_blocks.h): whether its list has fewer blocks
-  // than the limit. The floor of a hot span is -limit (hot_floor), so that
-  //
-  //   countdown = used - floor = used + limit
-  //   blocks in the list = fresh - used, less those in holes (counts_every_block)
-  //
-  // and countdown > fresh says fresh - used < limit. One comparison of two numbers in the line that the free
-  // writes anyway.
-  HEAPLAB_FAST_PATH static bool has_room(const span_type& hot) {
-    return hot.countdown.read_own() > narrow<std::int32_t>(hot.fresh);
-  }
-
-  // The free block is cached, or a block of the hot span itself is back.
-  HEAPLAB_FAST_PATH static void cache(span_type& hot, void* block) {
-    hot.secrets.link(block, hot.local_list);
-    hot.local_list = block;
-    hot.countdown.decrement();
+  HEAPLAB_FAST_PATH static void* try_pop(span_type& hot) {
+    if (hot.local_list == nullptr) [[unlikely]]
+      return nullptr;
+    return pop(hot);
   }
 
   // The same with several blocks, which are linked.
@@ -278,12 +267,11 @@ private:
   void recheck_oldest_floating(lab_type& local, unsigned class_index);
   void return_empty_reusables(lab_type& local, unsigned class_index);
 
-  // Cached blocks.
-  static constexpr bool caches_blocks = life_type::caches_blocks;
-  bool try_cache(const lab_type& local, const span_type& span, void* block);
-  static void cache_more(lab_type& local, unsigned class_index);
-  static void cache_fewer(lab_type& local, unsigned class_index);
-  void return_cached_blocks(lab_type& local, span_type& hot);
+  // Free lists.
+  class returned_blocks;
+  void* pop_and_fill(lab_type& local, unsigned class_index, span_type& hot);
+  void make_room(lab_type& local, unsigned class_index);
+  void empty_lists(lab_type& local);
 
   // The invariant of a hot span after a change of its local list.
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
@@ -295,8 +283,8 @@ private:
 }  // namespace heaplab::scalloc
 
 #include "allocators/scalloc/frontend/batched_frees.h"
-#include "allocators/scalloc/frontend/cached_blocks.h"
 #include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/frontend_frees.h"
 #include "allocators/scalloc/frontend/frontend_holes.h"
 #include "allocators/scalloc/frontend/frontend_slow.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"

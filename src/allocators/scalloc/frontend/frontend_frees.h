@@ -12,64 +12,58 @@ namespace heaplab::scalloc {
 
 template <class Traits>
 HEAPLAB_FAST_PATH void frontend<Traits>::deallocate_slow(lab_type& local, span_type& span, void* block) {
-  if (span.owner(std::memory_order_relaxed) != &local)
-    return deallocate_remote(local, span, freed_block{block});
-  deallocate_own(local, span, block);
+  if constexpr (has_lists)
+    if (list_again(local, block)) return;
+  send_home(local, span, block);
+}
+
+template <class Traits>
+bool frontend<Traits>::list_again(lab_type& local, void* block) {
+  const unsigned list = life_.spans().list_of(block);
+  if (list == 0) local.lists.refuse(0);
+  if (list == 0 || looks_free(block)) return false;
+  make_room(local, list - 1);
+  mark_free(block);
+  local.lists.push_new(list, block);
+  return true;
+}
+
+template <class Traits>
+HEAPLAB_FAST_PATH void frontend<Traits>::send_home(lab_type& local, span_type& span, void* block) {
+  if constexpr (has_lists)
+    if (looks_free(block) && local.lists.holds(span.class_index.load(std::memory_order_relaxed), block))
+      refuse_double_free(block);
+  if (span.owner(std::memory_order_relaxed) == &local) return deallocate_own(local, span, block);
+  mark_free(block);
+  deallocate_remote(local, span, freed_block{block});
 }
 
 template <class Traits>
 HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_own(lab_type& local, span_type& span, void* block) {
   class_at(span, block);
   if (is_free_already(local, span, block)) refuse_double_free(block);
-  if constexpr (caches_blocks) {
-    mark(block, life_type::place_in(&local, span));
-    if (!life_.spans().is_nobodys(block) && try_cache(local, span, block)) return;
-  }
+  mark_free(block);
   if (push(local, span, block)) after_free(local, span);
-}
-
-// Neighbours in the array that are of one span go back together, as far as the hot span does not cache them.
-template <class Traits>
-void frontend<Traits>::take_back(lab_type& local, void* const* blocks, unsigned count) {
-  while (count > 0) {
-    span_type& span = *life_.spans().find(*blocks);
-    const bool is_own = span.owner(std::memory_order_relaxed) == &local;
-    const bool may_cache = is_own && !life_.spans().is_nobodys(*blocks);
-    freed_chain chain;
-    for (; count > 0 && span.spans_over(*blocks); ++blocks, --count) {
-      if (may_cache && try_cache(local, span, *blocks)) continue;
-      span.secrets.link(*blocks, chain.newest_block);
-      chain.newest_block = *blocks;
-      if (chain.length++ == 0) chain.oldest_block = *blocks;
-    }
-    if (chain.length == 0) continue;
-    if (!is_own)
-      deallocate_remote(local, span, chain);
-    else if (push(local, span, chain))
-      after_free(local, span);
-  }
 }
 
 // The lock keeps a sweep of holes from changing the lists, and an orphan from being adopted; other threads
 // only put blocks before those of the remote list.
 template <class Traits>
 bool frontend<Traits>::is_free_already(lab_type& local, span_type& span, const void* block) {
-  if constexpr (!caches_blocks) return span.local_list == block;
-  const place_type place = life_type::place_in(&local, span);
-  if (!is_marked(block, place)) return false;
+  if constexpr (!has_marks) return span.local_list == block;
+  if (!looks_free(block)) return false;
   const concurrent::lock_holder hold(local.lists_lock);
   if (span.owner(std::memory_order_relaxed) != &local) return false;
   const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
   const auto holds = [&](const void* first) {
     // A list that a double free has closed to a ring is no longer than this.
-    std::uint32_t left = kind.blocks + kind.most_cached;
+    std::uint32_t left = kind.blocks;
     for (; first != nullptr && left > 0; first = span.secrets.next_of(first), --left)
       if (first == block) return true;
     return false;
   };
   const span_word seen = span.load_word(std::memory_order_acquire);
-  return holds((*place)->local_list) || holds(span.local_list) ||
-         (seen.remote_count() > 0 && holds(span.base + seen.remote_newest()));
+  return holds(span.local_list) || (seen.remote_count() > 0 && holds(span.base + seen.remote_newest()));
 }
 
 template <class Traits>
@@ -78,8 +72,7 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::after_free(lab_type& local, span_type
   const span_state state = span.load_word(std::memory_order_seq_cst).state();
   if (span.owner(std::memory_order_acquire) != &local) return;
   if (state == span_state::hot) {
-    if (span.used() < -local.cache_limit[span.class_index.load(std::memory_order_relaxed)])
-      fatal("a block was freed twice in the span of", span.base);
+    if (span.used() < 0) fatal("a block was freed twice in the span of", span.base);
     return span.set_owner(&local);
   }
   const std::optional<span_event> event = life_.move_if_due(span);
@@ -102,8 +95,9 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_remote(lab_type& local, sp
   const span_word before = push_remote(span, freed);
   if (before.state() == span_state::hot) {
     const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
-    const auto count = narrow<std::int32_t>(before.remote_count() + freed.count());
-    if (count == life_.limits_of(class_index).refill_count) life_.count_event(local, span);
+    const auto worth = narrow<std::uint32_t>(life_.limits_of(class_index).refill_count);
+    if (before.remote_count() < worth && before.remote_count() + freed.count() >= worth)
+      life_.count_event(local, span);
     return;
   }
   settle_remote(span, before, freed.count(), &local);
@@ -136,8 +130,6 @@ HEAPLAB_FAST_PATH span_word frontend<Traits>::push_remote(span_type& span, Freed
   const std::uint32_t offset = span.offset_of(freed.newest());
   span_word before = span.load_word(std::memory_order_acquire);
   const size_class& kind = class_of(span, before, freed.newest());
-  if constexpr (caches_blocks)
-    mark(freed.newest(), life_type::place_in(span.owner(std::memory_order_relaxed), span));
   for (;;) {
     const bool first = before.remote_count() == 0;
     if (before.remote_count() + freed.count() > kind.blocks || (!first && before.remote_newest() == offset))

@@ -29,7 +29,7 @@ void frontend<Traits>::borrow_remote(span_type& span, Borrow&& borrow) {
       // acquire pairs with push_remote: the links of the blocks are visible.
     } while (!span.try_move(seen, seen.refill(), std::memory_order_acquire));
   }
-  freed_chain back{.length = seen.remote_count()};
+  freed_chain back{nullptr, nullptr, seen.remote_count()};
   const std::uint32_t named = borrow(static_cast<void*>(span.base + seen.remote_newest()), back);
   if (back.oldest() == nullptr) return;
   // As long as the blocks are out the span is in use and has an owner.

@@ -16,12 +16,13 @@ HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsig
     span_type* next = nullptr;
     span_type& hot = *local.hot[class_index];
     if (&hot != &no_span<Traits>) {
-      if (refill(hot, life_.limits_of(class_index).refill_count)) return pop(hot);
+      if (hot.local_list != nullptr || refill(hot, life_.limits_of(class_index).refill_count))
+        return pop_and_fill(local, class_index, hot);
       const std::uint32_t written = hot.resident_bytes();
       if (extend(hot)) {
         if constexpr (Traits::settings.hardened)
           local.quarantine.for_each([](void* freed) { check_first_word(freed); });
-        void* const block = pop(hot);
+        void* const block = pop_and_fill(local, class_index, hot);
         is_zero = hot.offset_of(block) >= written;
         if constexpr (!Traits::settings.hardened)
           hot.secrets.link(block, nullptr);
@@ -39,20 +40,21 @@ HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsig
     if (next == nullptr) return nullptr;
     HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
     HEAPLAB_ASSERT_EXPENSIVE(is_counted(*next));
-    if (next->local_list != nullptr || refill(*next, 1)) return pop(*next);
+    if (next->local_list != nullptr || refill(*next, 1)) return pop_and_fill(local, class_index, *next);
   }
 }
 
 // A fork may copy the thread between the change of the list and that of the count, as in pop.
 template <class Traits>
-unsigned frontend<Traits>::hand_over(lab_type& local, unsigned class_index, void** blocks, unsigned most) {
+unsigned frontend<Traits>::hand_over(lab_type& local, unsigned class_index, void** blocks,
+                                     unsigned most) const {
   span_type& hot = *local.hot[class_index];
   unsigned count = 0;
   void* block = hot.local_list;
   for (; count < most && block != nullptr; ++count) {
     blocks[count] = block;
     block = hot.secrets.next_of(block);
-    mark(blocks[count], &local.hot[class_index]);
+    mark_free(blocks[count]);
   }
   if (count == 0) return 0;
   hot.local_list = block;
@@ -152,9 +154,10 @@ span<Traits>* frontend<Traits>::take_reusable(lab_type& from, lab_type& local, u
     while (seen.state() == span_state::reusable) {
       span->make_holes_hot();
       if (!span->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
-      life_.give(*span, &local);
-      cache_more(local, class_index);
-      span->set_used(span->used(), life_type::hot_floor(local, class_index));
+      life_.enlist(*span);
+      span->set_owner(&local);
+      if constexpr (has_lists) local.lists.raise_limit(class_index);
+      span->set_used(span->used(), life_type::hot_floor);
       return span;
     }
     // The thread that freed the last block of this span is about to return the span.
@@ -198,9 +201,10 @@ span<Traits>* frontend<Traits>::take_free_span(lab_type& local, unsigned class_i
   span->fresh = 0;
   span->holes = 0;
   span->hot_holes.store(0, std::memory_order_relaxed);
-  cache_fewer(local, class_index);
-  span->set_used(0, life_type::hot_floor(local, class_index));
-  life_.give(*span, &local);
+  if constexpr (has_lists) local.lists.lower_limit(class_index);
+  span->set_used(0, life_type::hot_floor);
+  life_.enlist(*span);
+  span->set_owner(&local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.
   span->word.store(span->load_word(std::memory_order_relaxed).take().bits(), std::memory_order_release);
@@ -235,7 +239,7 @@ void frontend<Traits>::return_empty_reusables(lab_type& local, unsigned class_in
     if (seen.state() != span_state::reusable || live != 0) continue;
     if (!candidate.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) continue;
     reusable.remove(candidate);
-    life_.give(candidate, nullptr);
+    life_.disown(candidate);
     life_.pool().put(life_.spans(), candidate, local.column);
   }
 }

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "allocators/scalloc/frontend/free_lists.h"
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/spans/remote_batch.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/cache_line.h"
-#include "base/narrow.h"
 #include "concurrent/checked_deque.h"
 #include "concurrent/elided_lock.h"
 #include "concurrent/futex_lock.h"
@@ -23,26 +22,21 @@ namespace heaplab::scalloc {
 template <class Traits>
 inline constinit span<Traits> no_span;
 
-// Of a buffer: a place in its array `hot` tells the class without the address of the buffer.
-template <class Traits>
-inline constexpr std::size_t hot_alignment =
-    Traits::settings.core_caches ? std::bit_ceil(Traits::classes::count * sizeof(span<Traits>*))
-                                 : cache_line_bytes;
-
 // A local allocation buffer, the paper's LAB (section 5): what others call a thread cache. For each size
 // class it has a hot span, from which it allocates, and lists of the spans that are not hot. One thread owns
 // the buffer, or several threads share it and take use_lock for every operation (lab_policy.h).
 template <class Traits>
-struct alignas(hot_alignment<Traits>) lab {
+struct alignas(cache_line_bytes) lab {
   using sync = typename Traits::sync;
   using span_type = span<Traits>;
   static constexpr unsigned class_count = Traits::classes::count, any_class = class_count;
 
+  // Whether the thread has lists of free blocks in front of its spans.
+  static constexpr bool has_lists = Traits::settings.most_cached > 0 && !Traits::settings.core_caches;
+  // Owner only.
+  [[no_unique_address]] std::conditional_t<has_lists, free_lists<Traits>, no_free_lists> lists;
   // One for each class. Owner only.
   span_type* hot[class_count];
-  // A hot span with so many free blocks takes no cached blocks (cached_blocks.h). One for each class. Owner
-  // only.
-  std::uint8_t cache_limit[class_count];
 
   // lists_lock guards the lists below, the hooks of the spans in them, and the owner of every span of this
   // buffer. Lock order: use_lock, then the thread's own lists_lock, then the lists_lock of the orphanage.
@@ -84,17 +78,6 @@ struct alignas(hot_alignment<Traits>) lab {
   using batches = std::array<remote_batch<span_type>, class_count>;
   [[no_unique_address]] std::conditional_t<hardened, batches, no_remote_batches> remote;
 
-  // Whether the place (page_map.h) is of this buffer.
-  HEAPLAB_FAST_PATH bool has(span_type* const* place) const {
-    return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(hot) < sizeof(hot);
-  }
-
-  // The class of a place in any buffer. Precondition: core_caches.
-  HEAPLAB_FAST_PATH static unsigned class_at(span_type* const* place) {
-    constexpr std::size_t mask = hot_alignment<Traits> - 1;
-    return narrow<unsigned>((reinterpret_cast<std::uintptr_t>(place) & mask) / sizeof(*place));
-  }
-
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.
   bool is_valid() const {
@@ -113,10 +96,7 @@ struct alignas(hot_alignment<Traits>) lab {
   }
 
   constexpr lab() {
-    for (unsigned index = 0; index < class_count; ++index) {
-      hot[index] = &no_span<Traits>;
-      cache_limit[index] = Traits::classes::table[index].most_cached;
-    }
+    for (span_type*& each : hot) each = &no_span<Traits>;
   }
 };
 

@@ -79,6 +79,12 @@ public:
     }
   }
 
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    const concurrent::lock_holder hold(lock_);
+    for (const lab_type* lab = known_; lab != nullptr; lab = lab->next_known) visit(*lab);
+  }
+
 private:
   static void forget_holders(lab_type& lab, bool is_of_survivor = false) {
     lab.lists_lock.forget_holder();

@@ -41,10 +41,10 @@ public:
   using span_type = span<Traits>;
   using lab_type = lab<Traits>;
   using classes = typename Traits::classes;
-  using place_type = typename page_map<Traits>::hot_place;
   static_assert(classes::is_valid());
 
-  static constexpr bool caches_blocks = Traits::settings.most_cached > 0;
+  // Whether free blocks wait outside their spans, in the lists of threads or CPUs, and have marks.
+  static constexpr bool has_marks = Traits::settings.most_cached > 0;
 
   // Called once, before every other function. False: no address space.
   bool open(const tuning& chosen, unsigned columns);
@@ -65,9 +65,8 @@ public:
   bool apply_due_event(span_type& span, std::uint32_t column);
   // An event may be due when at most this many blocks are used.
   std::int32_t event_floor(span_state state, unsigned class_index) const;
-  // The floor of a hot span, where no event is due. With this floor the span has room for cached blocks while
-  // its countdown is above `fresh` (frontend::has_room).
-  static std::int32_t hot_floor(const lab_type& local, unsigned class_index);
+  // The floor of a hot span, where no event is due.
+  static constexpr std::int32_t hot_floor = -1;
   // A thread that sees many spans lose blocks asks for somebody who looks for holes.
   void count_event(lab_type& local, const span_type& span);
 
@@ -87,15 +86,15 @@ public:
   // Puts a span of `owner` into the list that its word names. Called by the holder of the lock of owner's
   // lists.
   void place(lab_type& owner, span_type& span);
-  // The span changes hands; null: nobody's. Called by the holder of the lock of the present owner's lists, or
-  // by the thread that took the free span.
-  void give(span_type& span, lab_type* owner, std::uintptr_t flag = 0);
-  // What the page map has for the blocks of a span that is not drained.
-  static place_type place_in(lab_type* owner, const span_type& span);
+  // The span becomes hot: lists take its blocks. Called as set_owner is.
+  void enlist(span_type& span);
+  // The span is nobody's, and no list takes its blocks. Called by the holder of the lock of the present
+  // owner's lists, which has made the span free.
+  void disown(span_type& span);
   // Drains a span of which less than half is live: takes the span from the page map until it is hot again.
-  // So its owner's frees miss the fast path, and none of its blocks is cached: they go home, and the span
-  // becomes empty while dense spans serve. Called by the holder of the lock of the owner's lists; the span is
-  // not hot.
+  // So frees into it miss the fast path, and none of its blocks is listed: they go home, and the span becomes
+  // empty while dense spans serve. Called by the holder of the lock of the owner's lists; the span is not
+  // hot.
   void drain_if_sparse(span_type& span);
   // Precondition: this thread made the span free. Takes the span from its owner, which no other thread does;
   // a span whose holes are being purged is left to the thread that purges them.

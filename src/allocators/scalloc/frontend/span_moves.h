@@ -107,26 +107,25 @@ void span_life<Traits>::sync_list(span_type& span) {
 }
 
 template <class Traits>
-auto span_life<Traits>::place_in(lab_type* owner, const span_type& span) ->
-    typename page_map<Traits>::hot_place {
-  return owner == nullptr ? nullptr : &owner->hot[span.class_index.load(std::memory_order_relaxed)];
+void span_life<Traits>::enlist(span_type& span) {
+  if constexpr (!has_marks) return;
+  const unsigned list = span.class_index.load(std::memory_order_relaxed) + 1;
+  if (spans_.list_of(span) != list) spans_.set_list(span, narrow<std::uint8_t>(list));
 }
 
 template <class Traits>
-void span_life<Traits>::give(span_type& span, lab_type* owner, std::uintptr_t flag) {
-  if constexpr (caches_blocks)
-    if (const auto place = place_in(owner, span); spans_.place_of(span) != place)
-      spans_.set_place(span, place);
-  span.set_owner(owner, flag);
+void span_life<Traits>::disown(span_type& span) {
+  if constexpr (has_marks) spans_.set_list(span, 0);
+  span.set_owner(nullptr);
 }
 
 template <class Traits>
 void span_life<Traits>::drain_if_sparse(span_type& span) {
-  if constexpr (!caches_blocks) return;
+  if constexpr (!has_marks) return;
   const auto remote = narrow<std::int32_t>(span.load_word(std::memory_order_relaxed).remote_count());
   const auto blocks =
       narrow<std::int32_t>(classes::table[span.class_index.load(std::memory_order_relaxed)].blocks);
-  if (2 * (span.used() - remote) < blocks) spans_.set_place(span, nullptr);
+  if (2 * (span.used() - remote) < blocks) spans_.set_list(span, 0);
 }
 
 template <class Traits>
@@ -139,7 +138,7 @@ void span_life<Traits>::return_span(span_type& span, std::uint32_t column) {
       return;
     }
     if (span.hook.in != nullptr) span.hook.in->remove(span);
-    give(span, nullptr);
+    disown(span);
   }
   pool_.put(spans_, span, column);
   pool_.decay_unless_helped(spans_);
@@ -164,11 +163,6 @@ std::int32_t span_life<Traits>::event_floor(span_state state, unsigned class_ind
 }
 
 template <class Traits>
-std::int32_t span_life<Traits>::hot_floor(const lab_type& local, unsigned class_index) {
-  return caches_blocks ? -local.cache_limit[class_index] : -1;
-}
-
-template <class Traits>
 void span_life<Traits>::count_event(lab_type& local, const span_type& span) {
   if (!Traits::settings.purges_holes || !local.adopts) return;
   local.emptied_bytes += classes::table[span.class_index.load(std::memory_order_relaxed)].real_span_bytes;
@@ -186,7 +180,7 @@ void span_life<Traits>::adopt(lab_type& local, span_type& span) {
     const span_state state = span.load_word(std::memory_order_acquire).state();
     if (state != span_state::floating && state != span_state::reusable) return;
     if (span.hook.in != nullptr) span.hook.in->remove(span);
-    give(span, &local, span_type::attention);
+    span.set_owner(&local, span_type::attention);
   }
   sync_list(span);
 }
@@ -198,7 +192,7 @@ unsigned span_life<Traits>::hand_over(list_type& from, list_type& to, unsigned m
   for (; most > 0; --most) {
     span_type* const span = from.take_oldest();
     if (span == nullptr) break;
-    give(*span, &orphanage_);
+    span->set_owner(&orphanage_);
     to.put_newest(*span);
   }
   return most;
@@ -211,7 +205,8 @@ template <class Traits>
 bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
   const span_type& hot = *local.hot[class_index];
   const auto list = low_bits<std::uint32_t>(reinterpret_cast<std::uintptr_t>(hot.local_list) >> step_shift);
-  const std::uint32_t seen = list ^ low_bits<std::uint32_t>(hot.countdown.read_own());
+  std::uint32_t seen = list ^ low_bits<std::uint32_t>(hot.countdown.read_own());
+  if constexpr (lab_type::has_lists) seen ^= local.lists.trace_of(class_index);
   return std::exchange(local.last_seen[class_index], seen) == seen;
 }
 
@@ -263,15 +258,16 @@ bool span_life<Traits>::is_listed(const span_type& span) const {
 
 template <class Traits>
 bool span_life<Traits>::is_in_page_map(const span_type& span) const {
-  const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
-  const auto wanted = kind.most_cached > 0 ? place_in(span.owner(std::memory_order_seq_cst), span) : nullptr;
-  if (!caches_blocks) return true;
+  if constexpr (!has_marks) return true;
+  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
+  const size_class& kind = classes::table[class_index];
   const span_state state = span.load_word(std::memory_order_seq_cst).state();
-  const bool may_drain = state == span_state::floating || state == span_state::reusable;
-  const auto place = spans_.place_of(span);
-  if (place != wanted && !(may_drain && place == nullptr)) return false;
+  const unsigned list = spans_.list_of(span);
+  const bool may_be_listed = state != span_state::free && kind.most_cached > 0;
+  if (list != 0 && (list != class_index + 1 || !may_be_listed)) return false;
+  if (list == 0 && may_be_listed && state == span_state::hot) return false;
   for (std::uint32_t number = 0; number < kind.blocks; ++number)
-    if (spans_.place_at(spans_.step_of(span.block_at(number, kind))) != place) return false;
+    if (spans_.list_of(span.block_at(number, kind)) != list) return false;
   return true;
 }
 

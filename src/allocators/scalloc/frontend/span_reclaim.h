@@ -75,7 +75,7 @@ void span_reclaim<Traits>::end_purge(span_type& span) {
     const purge_state before = std::exchange(span.purging, purge_state::none);
     if (before != purge_state::under_way_and_free) return life_.place(*owner, span);
     if (span.hook.in != nullptr) span.hook.in->remove(span);
-    life_.give(span, nullptr);
+    life_.disown(span);
     column = owner->column;
     break;
   }

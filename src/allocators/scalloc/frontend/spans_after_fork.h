@@ -36,13 +36,13 @@ void span_life<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {
     span_type& span = *local.hot[index];
     const bool is_hot = span.load_word(std::memory_order_relaxed).state() == span_state::hot;
-    if (is_hot && span.owner(std::memory_order_relaxed) == &orphanage_) give(span, &local);
+    if (is_hot && span.owner(std::memory_order_relaxed) == &orphanage_) span.set_owner(&local);
     const bool is_own = span.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
       // If the floor is that of a hot span, the fork did not fall between the changes of counts and word, and
       // the counts are right. A write without need would make the child copy a page of records.
-      if (span.countdown_floor.load(std::memory_order_relaxed) != hot_floor(local, index))
-        span.set_used(span.used(), hot_floor(local, index));
+      if (span.countdown_floor.load(std::memory_order_relaxed) != hot_floor)
+        span.set_used(span.used(), hot_floor);
       continue;
     }
     local.hot[index] = &no_span<Traits>;

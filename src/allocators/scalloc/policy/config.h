@@ -103,10 +103,10 @@ struct config {
   // instead of threads. Larger blocks, whose size class is computed and not looked up, are not cached.
   // Precondition: most_cached > 0, not hardened.
   bool core_caches = false;
-  // A block of a span that is not hot, freed by its owner, is cached by the hot span of its class while the
-  // hot span has fewer free blocks than a limit, and the next malloc takes the cached block. More cached
-  // blocks spare more moves of spans, and keep more spans from becoming empty, for each thread and class. The
-  // limit moves between fewest_cached and most_cached, down by cache_step (cached_blocks.h). 0: none (paper).
+  // A thread has a list of freed blocks for each class, from which its next malloc takes one, whoever owns
+  // the blocks (free_lists.h). More cached blocks spare more moves of spans, and keep more spans from
+  // becoming empty, for each thread and class. The limit moves between fewest_cached and most_cached, down by
+  // cache_step. 0: no lists (paper).
   std::uint32_t most_cached = 0;
   std::uint32_t fewest_cached = 0;
   std::uint32_t cache_step = 0;
@@ -116,9 +116,7 @@ struct config {
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;
-  // Most blocks of a batch. As many as most_cached or more leave the list of the hot span no room for cached
-  // blocks, so that frees take the longer path (docs/decisions/0056); fewer leave malloc's fast path more
-  // often.
+  // Most blocks of a batch. Fewer leave malloc's fast path more often (docs/decisions/0056).
   std::uint32_t fresh_batch_blocks = UINT32_MAX;
 
   // --- realloc ---

@@ -28,7 +28,7 @@ struct size_class {
   std::uint16_t pool_slot = 0;        // classes of one zone and one real span size share a slot
   std::uint16_t colors = 1;           // places, color_step apart, where the first block may begin
   bool fine = false;
-  // The bounds of the limit of cached blocks (cached_blocks.h); both 0: the class has none.
+  // The bounds of the limit of cached blocks (free_lists.h); both 0: the class has no list.
   std::uint8_t most_cached = 0, fewest_cached = 0;
   // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a real span. The reciprocal is
   // (2^44 + e) / block_bytes with 0 < e <= block_bytes, so that the product is too large by offset * e /
@@ -70,12 +70,14 @@ public:
   }
 
   static unsigned index_of(std::size_t bytes) {
-    return bytes <= lookup_limit ? looked_up(bytes) : index_of_computed(bytes);
+    return bytes <= lookup_limit ? narrow<unsigned>(looked_up(bytes)) : index_of_computed(bytes);
   }
 
   // Every class ends at a multiple of class_step, so that all sizes of a step have one class. Precondition:
   // bytes <= lookup_limit.
-  static unsigned looked_up(std::size_t bytes) { return lookup[(bytes + class_step - 1) / class_step]; }
+  static std::size_t looked_up(std::size_t bytes) {
+    return std::size_t{lookup[(bytes + class_step - 1) / class_step]} - 1;
+  }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
   // `count` if there is none. `bytes` with the canary, where blocks have one.
@@ -118,7 +120,8 @@ public:
       const std::size_t most = std::min<std::size_t>(fitting, Config.most_cached);
       const std::size_t large = std::min<std::size_t>(large_cached_bytes / bytes, Config.large_cached);
       kind.most_cached = narrow<std::uint8_t>(std::max(most, large));
-      kind.fewest_cached = narrow<std::uint8_t>(std::min<std::size_t>(fitting, Config.fewest_cached));
+      const std::size_t fewest = std::min<std::size_t>(fitting, Config.fewest_cached);
+      kind.fewest_cached = narrow<std::uint8_t>(std::max<std::size_t>(fewest, kind.most_cached > 0 ? 1 : 0));
       kind.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);
@@ -186,10 +189,11 @@ private:
     return one.fine && other.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
   }
 
+  // Of each class the number of its list (page_map.h), one more, as malloc's fast path needs it.
   static constexpr auto make_lookup() {
     std::array<std::uint8_t, lookup_limit / class_step + 1> result{};
     for (std::size_t step = 0; step < result.size(); ++step)
-      result[step] = static_cast<std::uint8_t>(index_of_computed(step * class_step));
+      result[step] = static_cast<std::uint8_t>(index_of_computed(step * class_step) + 1);
     return result;
   }
 
@@ -217,9 +221,6 @@ public:
 private:
   static_assert(is_power_of_two(Config.classes_per_doubling) && Config.classes_per_doubling <= 16);
   static_assert(Config.fewest_cached <= Config.most_cached && Config.most_cached <= UINT8_MAX);
-  // The fast path of free does not ask whether a class has cached blocks.
-  static_assert(Config.most_cached == 0 ||
-                (Config.fewest_cached > 0 && cached_bytes >= Config.fine_block_limit));
 };
 
 }  // namespace heaplab::scalloc

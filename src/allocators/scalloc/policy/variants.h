@@ -42,7 +42,7 @@ constexpr config standard() {
   result.adopt_on_free = false;
   result.idle_class_spans = 4;
   result.most_cached = 128;
-  result.fewest_cached = 8;
+  result.fewest_cached = 16;
   result.cache_step = 16;
   result.large_cached = 16;
   result.fresh_batch_blocks = 64;
@@ -57,9 +57,6 @@ constexpr config standard() {
   result.huge_pages = huge_page_policy::grown;
   return result;
 }
-
-// A batch of fresh blocks leaves the list that it fills room for cached blocks.
-static_assert(standard().fresh_batch_blocks < standard().most_cached);
 
 // What sleeping threads and thousands of threads want: memory is bounded by CPUs.
 constexpr config cores() {

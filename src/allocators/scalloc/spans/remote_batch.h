@@ -50,7 +50,7 @@ public:
 
 private:
   Span* span_ = nullptr;
-  freed_chain chain_;
+  freed_chain chain_ = {};
 };
 
 }  // namespace heaplab::scalloc

@@ -33,7 +33,7 @@ enum class purge_state : std::uint8_t { none, under_way, under_way_and_free };
 //
 // A record has four cache lines for four kinds of access:
 //
-//   1. Every free reads the first line, unless the block is cached (page_map.h). The line seldom
+//   1. Every free reads the first line, unless a list takes the block (page_map.h). The line seldom
 //      changes, so that all processors keep a copy.
 //   2. The owner's malloc and free write the second.
 //   3. Remote frees write the third, and so take no line away from an owner that allocates from the span.
@@ -70,10 +70,9 @@ struct alignas(4 * cache_line_bytes) span {
   // sweep of holes, while the span is not hot.
   alignas(cache_line_bytes) void* local_list = nullptr;
   // used = countdown + countdown_floor is the number of blocks handed out and not back in local_list: live
-  // blocks, those in the remote list, and cached blocks of the hot span. Of a hot span, less its own cached
-  // blocks (cached_blocks.h). The owner's free counts down, and takes the slow path at zero. The floor is the
-  // number of used blocks at which an event may be due. writer: the owner / readers: threads that check
-  // whether the span is empty.
+  // blocks, those in the lists of threads, and those in the remote list. The owner's free counts down, and
+  // takes the slow path at zero. The floor is the number of used blocks at which an event may be due. writer:
+  // the owner / readers: threads that check whether the span is empty.
   concurrent::owned_counter<sync> countdown;
   // While the span is not hot the floor only falls, and `countdown` is raised before. So a thread that reads
   // the floor first never computes fewer used blocks than there are.
@@ -156,6 +155,27 @@ struct alignas(4 * cache_line_bytes) span {
     if (!falls) countdown.set(used - floor);
   }
 
+  // Called by the owner of a hot span: takes the local list, whose blocks are used from then on. What is in
+  // no list is used, or in a hole; hot holes may count either way, so that the blocks are counted. A fork may
+  // copy the owner between the two stores: the child loses the blocks.
+  void* take_all() {
+    void* const first = local_list;
+    std::int32_t now;
+    if (hot_holes.load(std::memory_order_relaxed) == 0) [[likely]] {
+      now = narrow<std::int32_t>(fresh);
+      if (holes != 0)
+        now -= narrow<std::int32_t>(blocks_in_holes(
+            holes, Traits::classes::table[class_index.load(std::memory_order_relaxed)], color));
+    } else {
+      now = used();
+      for (void* block = first; block != nullptr; block = secrets.next_of(block)) ++now;
+    }
+    local_list = nullptr;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    countdown.set(now - countdown_floor.load(std::memory_order_relaxed));
+    return first;
+  }
+
   // Called by the owner of any span. `floor` is at most the present floor.
   void lower_floor(std::int32_t floor) {
     const std::int32_t difference = countdown_floor.load(std::memory_order_relaxed) - floor;
@@ -211,26 +231,20 @@ struct alignas(4 * cache_line_bytes) span {
            class_index.load(std::memory_order_relaxed) == index;
   }
 
-  // Whether every block ever handed out is used, in the local list or in a hole, cached blocks apart. Called
-  // by the owner of a hot span. Walks the list.
+  // Whether every block ever handed out is used, in the local list or in a hole. Called by the owner of a hot
+  // span. Walks the list.
   bool counts_every_block() const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
     if (fresh > kind.blocks) return false;
     std::uint32_t listed = 0;
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
-      if (listed == fresh + kind.most_cached || (!is_cached(block) && !was_handed_out(block))) return false;
+      if (listed == fresh || !was_handed_out(block)) return false;
     // Hot holes may count as used until the owner takes the remote list with which they were freed.
     const auto known = narrow<std::int32_t>(listed + blocks_in_holes(holes, kind, color));
     const auto hot =
         narrow<std::int32_t>(blocks_in_holes(hot_holes.load(std::memory_order_relaxed), kind, color));
     const std::int32_t missing = narrow<std::int32_t>(fresh) - known - used();
     return missing >= 0 && missing <= hot;
-  }
-
-  // Whether a block in the local list belongs to another span (cached_blocks.h).
-  bool is_cached(const void* block) const {
-    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
-    return kind.most_cached > 0 && !spans_over(block);
   }
 
   // Whether a block of the span may begin there. Any address.

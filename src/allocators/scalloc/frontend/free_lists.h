@@ -1,0 +1,163 @@
+// The free blocks that a thread has at hand: a list for each size class, whoever owns the spans of the
+// blocks. malloc pops and free pushes, without a look at a span: the page map says which list takes a block.
+//
+// A listed block is live to its span, so that spans, holes and the pool know nothing of lists. Many blocks
+// move at once: where a list is empty it gets all free blocks of a span, and where it is full all blocks but
+// the newest go home (returned_blocks.h).
+//
+// A fork may copy the thread at any instruction: the child may lose blocks, and finds none twice.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "allocators/scalloc/policy/size_classes.h"
+#include "base/compiler.h"
+#include "base/narrow.h"
+#include "concurrent/owned_counter.h"
+
+namespace heaplab::scalloc {
+
+// The mark of a free block, its second word, tells a second free. A program may have the same word in a live
+// block, so that a marked block is looked for in the lists of free blocks.
+HEAPLAB_FAST_PATH bool is_marked(const void* block, const void* with) {
+  return static_cast<const void* const*>(block)[1] == with;
+}
+HEAPLAB_FAST_PATH void mark(void* block, const void* with) {
+  static_cast<const void**>(block)[1] = with;
+}
+
+// Of one thread, but for count().
+template <class Traits>
+class free_lists {
+  using classes = typename Traits::classes;
+
+public:
+  constexpr free_lists() {
+    for (unsigned index = 0; index < classes::count; ++index)
+      limit_[index] = classes::table[index].most_cached;
+  }
+
+  // --- the fast path ---
+
+  // Null: the list is empty.
+  HEAPLAB_FAST_PATH void* pop(std::size_t class_index) {
+    const std::size_t list = class_index + 1;
+    void* const block = first_[list];
+    if (block == nullptr) [[unlikely]]
+      return nullptr;
+    first_[list] = next_of(block);
+    room_[list].increment();
+    mark(block, nullptr);
+    return block;
+  }
+
+  // False: the list is full, and must be told by make_room or refuse.
+  HEAPLAB_FAST_PATH bool has_room(std::size_t list) { return !room_[list].decrement_is_negative(); }
+
+  // Where there was room.
+  HEAPLAB_FAST_PATH void push(std::size_t list, void* block) {
+    next_of(block) = first_[list];
+    std::atomic_signal_fence(std::memory_order_release);
+    first_[list] = block;
+  }
+
+  // --- everything else ---
+
+  // After a cut.
+  void push_new(unsigned list, void* block) {
+    room_[list].decrement();
+    push(list, block);
+  }
+
+  // A list that takes nothing, the first one or that of a thread without lists, took nothing.
+  void refuse(unsigned list) { room_[list].set(0); }
+
+  // Precondition: the list is empty. It gets `count` linked blocks, and takes `limit` further ones.
+  void fill(unsigned class_index, void* first, std::uint32_t count) {
+    const unsigned list = class_index + 1;
+    capacity_[list].store(count + limit_[class_index], std::memory_order_relaxed);
+    room_[list].set(limit_[class_index]);
+    is_used_[class_index] = true;
+    first_[list] = first;
+  }
+
+  // Takes all blocks out of the list but for the newest: as many as half of the limit where the thread has
+  // allocated from the class since the last cut, else none. Returns the first of what was taken.
+  void* cut(unsigned class_index) {
+    return cut(class_index, is_used_[class_index] ? limit_[class_index] / 2U : 0U);
+  }
+  void* cut_all(unsigned class_index) { return cut(class_index, 0); }
+
+  // Calls visit(block) for each block of the list.
+  template <class Visit>
+  void for_each(unsigned class_index, Visit&& visit) const {
+    for (void* block = first_[class_index + 1]; block != nullptr; block = next_of(block)) visit(block);
+  }
+
+  // A list that a double free has closed to a ring is no longer than its capacity.
+  bool holds(unsigned class_index, const void* wanted) const {
+    std::uint32_t left = capacity_[class_index + 1].load(std::memory_order_relaxed);
+    for (void* block = first_[class_index + 1]; block != nullptr && left > 0; block = next_of(block), --left)
+      if (block == wanted) return true;
+    return false;
+  }
+
+  // How many blocks the list has: a number of a moment ago. Called by any thread.
+  std::uint32_t count(unsigned class_index) const {
+    const std::int32_t room = room_[class_index + 1].read(std::memory_order_relaxed);
+    const std::uint32_t capacity = capacity_[class_index + 1].load(std::memory_order_relaxed);
+    return narrow<std::uint32_t>(std::max(narrow<std::int32_t>(capacity) - std::max(room, 0), 0));
+  }
+
+  // What tells whether the thread has used the class.
+  std::uint32_t trace_of(unsigned class_index) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(first_[class_index + 1]) >> step_shift;
+    return low_bits<std::uint32_t>(first) ^ low_bits<std::uint32_t>(room_[class_index + 1].read_own());
+  }
+
+  // --- limits ---
+  //
+  // A listed block keeps its span from becoming empty. A program that replaces blocks loses nothing by that,
+  // and its lists are filled from reusable spans: a reusable span raises the limit to the most. A program
+  // that allocates much and later frees all, in whatever order, would keep a span for each listed block; its
+  // lists are filled from free spans: each lowers the limit by a step.
+
+  void raise_limit(unsigned class_index) { limit_[class_index] = classes::table[class_index].most_cached; }
+  void lower_limit(unsigned class_index) {
+    const int lower = limit_[class_index] - narrow<int>(Traits::settings.cache_step);
+    const std::uint8_t fewest = classes::table[class_index].fewest_cached;
+    limit_[class_index] = narrow<std::uint8_t>(std::max<int>(lower, fewest));
+  }
+
+private:
+  static void*& next_of(void* block) { return *static_cast<void**>(block); }
+
+  void* cut(unsigned class_index, unsigned keep) {
+    const unsigned list = class_index + 1;
+    capacity_[list].store(limit_[class_index], std::memory_order_relaxed);
+    room_[list].set(narrow<std::int32_t>(limit_[class_index] - keep));
+    void** link = &first_[list];
+    is_used_[class_index] = false;
+    for (; keep > 0 && *link != nullptr; --keep) link = &next_of(*link);
+    return std::exchange(*link, nullptr);
+  }
+
+  // The lists' numbers are those of the page map: the first one takes and has nothing.
+  static constexpr unsigned lists = classes::count + 1;
+  void* first_[lists] = {};
+  // So many frees until the list is full.
+  concurrent::owned_counter<typename Traits::sync> room_[lists];
+  // So many blocks a full list has.
+  typename Traits::template atomic<std::uint32_t> capacity_[lists] = {};
+  std::uint8_t limit_[classes::count] = {};
+  bool is_used_[classes::count] = {};
+};
+
+// Of a buffer whose blocks wait elsewhere.
+struct no_free_lists {};
+
+}  // namespace heaplab::scalloc
