@@ -1,6 +1,7 @@
 // Between the lists of a thread (free_lists.h) and the spans: many blocks at a time. Included by frontend.h.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +86,9 @@ void* frontend<Traits>::pop_and_fill(lab_type& local, unsigned class_index, span
     if (hot.local_list != nullptr) {
       const std::int32_t before = hot.used();
       void* const others = hot.take_all();
-      local.lists.fill(class_index, others, narrow<std::uint32_t>(hot.used() - before));
+      // In a child of fork blocks of the list may have counted as used already.
+      const std::int32_t taken = std::max(hot.used() - before, 0);
+      local.lists.fill(class_index, others, narrow<std::uint32_t>(taken));
     }
   return block;
 }
