@@ -108,7 +108,7 @@ private:
       }
       harness::expect_stamp(all[i], harness::stamp_of(i));
       harness::write_stamp(all[i], harness::stamp_of(kept));
-      all[kept++] = all[i];
+      all[kept++] = std::exchange(all[i], {});
     }
     tell(thread);
     return own.held = kept;
