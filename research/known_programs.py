@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Print what `heaplab advise` answers of programs whose answer is known, with each allocator as the first.
 
-The programs are those of tests/python/holders/holders.c, whose tests ask for the same answers in one replay
+The programs are those of tests/python/advise/holders.c, whose tests ask for the same answers in one replay
 each. A cell has the verdict and, where it names call sites, the first.
 
 Example, a minute:
@@ -25,7 +25,7 @@ from heaplab.text import markdown
 from heaplab.traces.profile import of_process
 from heaplab.tracing.run_trace import summary_and_process
 
-SOURCE = Path(__file__).parents[1] / "tests/python/holders/holders.c"
+SOURCE = Path(__file__).parents[1] / "tests/python/advise/holders.c"
 PROGRAMS = "leak,cache,retained,pinned,regrowth,nothing"
 
 
