@@ -1,5 +1,5 @@
 // How long the blocks of each call site live, in acquisitions of the process, up to its last act: what tells
-// a leak from a cache (python/heaplab/holders/growth.py). Of blocks that live then, only a bound is known:
+// a leak from a cache (python/heaplab/advise/growth.py). Of blocks that live then, only a bound is known:
 // the acquisitions since theirs, and when they were acquired.
 //
 // Memory: 384 bytes a call site; 512 a call site with a block that lives for long; at the end 1.3 KiB a call
