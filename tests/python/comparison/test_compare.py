@@ -142,7 +142,10 @@ def test_a_complete_campaign_is_only_told_when_resumed(lab: Laboratory, finished
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--seed", "7"), ("--warm", "1MiB"), ("--pin", None), ("--precision", "1%"), ("--output", "/tmp/other")],
+    [
+        *[("--seed", "7"), ("--warm", "1MiB"), ("--pin", None), ("--precision", "1%"), ("--prepare", "true")],
+        ("--output", "/tmp/other"),
+    ],
 )
 def test_what_is_resumed_cannot_be_changed(half_done: Laboratory, option: str, value: str | None) -> None:
     before = (half_done.out / store.FILE_NAME).read_bytes()
