@@ -15,7 +15,8 @@ struct last_act {
 };
 
 // The last fiftieth of the run in time and in events, or from where on there are next to no acquisitions, no
-// pause of a twentieth of the run and 60 ms, and releases to the end; at most a fifth of the run. Reads the last frames of events alone.
+// pause of a twentieth of the run and 60 ms, and releases to the end; at most a fifth of the run. Reads the
+// last frames of events alone.
 last_act last_act_of(trace_file& file, std::uint32_t process);
 
 }  // namespace heaplab::trace
