@@ -22,8 +22,8 @@ TEST(configuration, has_the_defaults_of_table1) {
           R"("min-liveness":1,"max-liveness":10,"deallocation-delay":0,"time-quantum":262144,"ticks":50,)"
           R"("max-time-drift":10,"list-ratio":100,"access-live-objects":true,"write-access-ratio":10,)"
           R"("write-iterations":1,"shared-objects":false,"shared-objects-ratio":100,)"
-          R"("receiving-threads-ratio":100,"permanent-objects-ratio":0,"pseudo-allocator":"none",)"
-          R"("historic":false,)"),
+          R"("receiving-threads-ratio":100,"share-each-class":false,"permanent-objects-ratio":0,)"
+          R"("pseudo-allocator":"none","historic":false,)"),
       std::string::npos)
       << sample;
 }

@@ -40,6 +40,22 @@ TEST(sharing, chooses_every_other_thread_equally_often_and_never_twice) {
     EXPECT_NEAR(times[other], other == 3 ? 0 : rounds * 4 / 9, other == 3 ? 0 : 250) << other;
 }
 
+// Of four threads, each of which holds all objects, the maker is the last to let go less often than the
+// others.
+TEST(sharing, counts_who_frees_what_another_made) {
+  const std::string alone = sample_of("--shared-objects --no-access-live-objects");
+  EXPECT_GT(metric(alone, "freed_objects"), 0);
+  EXPECT_EQ(metric(alone, "remotely_freed_objects"), 0);
+  const std::string unshared = sample_of("--threads 4 --no-access-live-objects");
+  EXPECT_EQ(metric(unshared, "remotely_freed_objects"), 0);
+  for (const char* when : {"", " --share-each-class"}) {
+    const std::string shared =
+        sample_of("--threads 4 --shared-objects --no-access-live-objects" + std::string(when));
+    EXPECT_GT(metric(shared, "remotely_freed_objects"), metric(shared, "freed_objects") / 2) << when;
+    EXPECT_LE(metric(shared, "remotely_freed_objects"), metric(shared, "freed_objects")) << when;
+  }
+}
+
 TEST(sharing, bears_a_delay) {
   for (const char* delay : {"1", "5", "30"})
     expect_balanced("--threads 2 --shared-objects --deallocation-delay " + std::string(delay));

@@ -112,6 +112,7 @@ private:
     std::uint64_t freed_bytes = 0;
     std::uint64_t allocated_objects = 0;
     std::uint64_t freed_objects = 0;
+    std::uint64_t remotely_freed_objects = 0;
     std::uint64_t accessed = 0;
     std::uint64_t written = 0;
   };
@@ -128,6 +129,7 @@ private:
       all.freed_bytes += one.total.freed_bytes.load(std::memory_order_relaxed);
       all.allocated_objects += one.total.allocated_objects;
       all.freed_objects += one.total.freed_objects;
+      all.remotely_freed_objects += one.total.remotely_freed_objects;
       all.accessed += one.pacer.accessed();
       all.written += one.pacer.written();
     }
@@ -152,6 +154,7 @@ private:
     };
     add_count("allocated_objects", all.allocated_objects);
     add_count("freed_objects", all.freed_objects);
+    add_count("remotely_freed_objects", all.remotely_freed_objects);
     add_count("allocated_bytes", all.allocated_bytes, "B");
     add_count("freed_bytes", all.freed_bytes, "B");
     add_count("accessed_objects", all.accessed);

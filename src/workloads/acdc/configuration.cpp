@@ -43,6 +43,9 @@ void configuration::declare(harness::option_table& options) {
   options.percent("shared-objects-ratio", shared_objects_ratio, "Lifetime-size-classes that are shared");
   options.percent("receiving-threads-ratio", receiving_threads_ratio,
                   "Other threads that receive a shared lifetime-size-class");
+  options.flag(
+      "share-each-class", shares_each_class,
+      "Whether a thread shares each lifetime-size-class when it is made, or all at the end of a tick");
   options.percent("permanent-objects-ratio", permanent_objects_ratio,
                   "Lifetime-size-classes that live to the end");
   options.choice("pseudo-allocator", pseudo_allocator,
@@ -112,7 +115,8 @@ void configuration::settle_false_sharing(const harness::option_table& options) {
   for (const char* name :
        {"class-objects", "min-liveness", "max-liveness", "deallocation-delay", "max-time-drift", "list-ratio",
         "access-live-objects", "write-access-ratio", "write-iterations", "shared-objects",
-        "shared-objects-ratio", "receiving-threads-ratio", "permanent-objects-ratio", "accounts"})
+        "shared-objects-ratio", "receiving-threads-ratio", "share-each-class", "permanent-objects-ratio",
+        "accounts"})
     if (options.given(name))
       throw usage_error("--" + std::string(name) + " does not apply to --mode false-sharing");
   max_liveness = 1;

@@ -34,6 +34,7 @@ struct configuration {
   bool shared_objects = false;
   double shared_objects_ratio = 100;
   double receiving_threads_ratio = 100;
+  bool shares_each_class = false;
   double permanent_objects_ratio = 0;
   acdc::pseudo_allocator pseudo_allocator = pseudo_allocator::none;
   bool historic = false;

@@ -59,7 +59,7 @@ private:
     expect_intact(round_.objects[thread_]);
     if (thread_ == 0) common_.memory.sample(round, common_.live_bytes());
     round_.meeting.wait();
-    if (thread_ == taker) release(size);
+    if (thread_ == taker) release(size, giver != taker);
     round_.meeting.wait();
   }
 
@@ -78,7 +78,7 @@ private:
     self_.total.allocated({.first = nullptr, .count = round_.objects.size(), .size = size});
   }
 
-  void release(std::uint64_t size) {
+  void release(std::uint64_t size, bool remotely) {
     const std::uint64_t begin = probes::read_ticks();
     if (where_.one_block) {
       heap_.release(round_.objects[0]);
@@ -86,7 +86,7 @@ private:
       for (std::byte* const object : round_.objects) heap_.release(object);
     }
     self_.deallocation.add(begin, probes::read_ticks());
-    self_.total.freed({.first = nullptr, .count = round_.objects.size(), .size = size});
+    self_.total.freed({.first = nullptr, .count = round_.objects.size(), .size = size}, remotely);
   }
 
   using shared_byte = atomic_ref<unsigned char>;

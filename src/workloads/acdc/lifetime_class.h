@@ -13,6 +13,7 @@ struct alignas(cache_line_bytes) lifetime_size_class {
   lifetime_size_class* next = nullptr;  // used only while the record is in a record_pool
   object_set objects;
   std::uint64_t liveness = 0;
+  unsigned maker = 0;  // the thread that allocated the objects
   // Set before other threads receive the class. Each holder subtracts itself when the class expires for it.
   // The last holder sees the writes of the others to the objects and frees the objects.
   atomic<std::uint32_t> holders{1};

@@ -58,9 +58,14 @@ public:
 private:
   // The clock advances when a quantum has been allocated; bytes beyond the quantum are not carried over. Then
   // the thread shares, accesses and deallocates.
+  //
+  // Whoever shares at that moment begins the lifetime of what it made with the tick, and the receivers at
+  // their next tick: the maker is hardly ever the last to let go. A thread that shares each class when it is
+  // made lets all begin in the middle of some tick, so that each is the last as often as the others.
   void tick() {
     for (std::uint64_t allocated = 0; allocated < settings_.time_quantum;) {
       allocated += allocate();
+      if (settings_.shares_each_class) share();
       if (settings_.historic) access();
     }
     if (thread_ == 0) common_.memory.sample(self_.heap.time(), common_.live_bytes());
@@ -81,6 +86,7 @@ private:
     const class_plan plan = self_.plans.next();
     lifetime_size_class* const made = self_.classes.take();
     made->liveness = plan.liveness;
+    made->maker = thread_;
     made->objects = {.first = nullptr,
                      .count = plan.count,
                      .size = plan.size,
@@ -156,7 +162,7 @@ private:
     for (holding* one = expired.first; one != nullptr;) {
       holding* const next = one->next;
       if (one->held != nullptr) {
-        self_.total.freed(one->held->objects);
+        self_.total.freed(one->held->objects, one->held->maker != thread_);
         self_.classes.put(one->held);
       }
       self_.holdings.put(one);

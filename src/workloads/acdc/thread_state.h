@@ -39,14 +39,16 @@ struct turnover {
   atomic<std::uint64_t> freed_bytes{0};
   std::uint64_t allocated_objects = 0;
   std::uint64_t freed_objects = 0;
+  std::uint64_t remotely_freed_objects = 0;  // that another thread had allocated
 
   void allocated(const object_set& set) {
     add(allocated_bytes, set.bytes());
     allocated_objects += set.count;
   }
-  void freed(const object_set& set) {
+  void freed(const object_set& set, bool remotely) {
     add(freed_bytes, set.bytes());
     freed_objects += set.count;
+    if (remotely) remotely_freed_objects += set.count;
   }
   std::uint64_t live_bytes() const {
     return allocated_bytes.load(std::memory_order_relaxed) - freed_bytes.load(std::memory_order_relaxed);
