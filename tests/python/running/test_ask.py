@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,12 +19,14 @@ from heaplab.catalog import native
 from heaplab.errors import HeaplabError
 from heaplab.running import asking as asking_module
 from heaplab.running.questions import said_by_xml, whole_pages
+from heaplab.running.script import Script
 from heaplab.running.target import state_of, target
 
 MIB = 1 << 20
 HELD = 40 * MIB
 QUICK = ("look", "--for", "50ms", "--json", "--ask")
 QUESTIONS = 200
+COMPUTING = 20
 KILLED = 2  # threads that ask_process sends into calls before it has the answer: to map memory, to ask
 # Requests of ptrace, by number: each step of an asking program.
 REQUESTS = {
@@ -126,6 +129,23 @@ def test_a_busy_process_notices_no_question(guarded: Path, words: tuple[str, ...
     if words:
         assert pid not in threads  # the first thread waits in stdio
         assert len(threads) > 1
+
+
+def test_a_thread_that_computes_keeps_its_registers_and_errno(
+    guarded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The functions that are called change both: drand48 has vector registers, close(-1) sets errno."""
+
+    def add_calls(script: Script, functions: Mapping[str, int]) -> None:
+        for name in ("drand48", "close"):
+            script.call(functions[name], (1 << 64) - 1)
+
+    with running(guarded, "compute") as pid:
+        question = asking(pid)
+        monkeypatch.setattr(question.question, "give_back", add_calls)
+        outcomes = [question.give_back() for _ in range(COMPUTING)]
+    assert {one.outcome for one in outcomes} == {"answered"}
+    assert {one.thread for one in outcomes} == {pid}
 
 
 @pytest.mark.parametrize("library", preloads())
