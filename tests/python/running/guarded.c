@@ -52,7 +52,7 @@ static void compute_once(void) {
     sum += first;
     product *= 1.0000001;
     whole = whole * 31 + (unsigned)i;
-    __asm__ volatile("" : "+x"(sum), "+x"(product), "+x"(first), "+r"(whole));
+    __asm__ volatile("" : "+x"(sum), "+x"(product), "+x"(first), "+r"(whole)::"memory");
   }
   for (int i = 0; i < 200000; ++i) expected = expected * 31 + (unsigned)i;
   if (known == 0) known = product;
