@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -202,13 +203,14 @@ def test_a_stopped_process_is_not_asked(holding: Path) -> None:
 
 
 def test_a_traced_process_is_not_asked(holding: Path) -> None:
+    seize = (
+        f"import ctypes, sys, time; ctypes.CDLL(None).ptrace({REQUESTS['SEIZE']}, int(sys.argv[1]), 0, 0); "
+        "print(flush=True); time.sleep(600)"
+    )
     with running(holding, "live") as pid:
-        with subprocess.Popen(
-            ["gdb", "-q", "-nx", "-p", str(pid), "-ex", "continue"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as debugger:
-            until(lambda: "TracerPid:\t0" not in Path(f"/proc/{pid}/status").read_text(), "the debugger")
+        with subprocess.Popen([sys.executable, "-c", seize, str(pid)], stdout=subprocess.PIPE) as debugger:
+            assert debugger.stdout
+            debugger.stdout.readline()
             said = failure(call(*QUICK, pid))
             debugger.kill()
         assert f"process {debugger.pid} traces it already" in said
