@@ -125,7 +125,9 @@ def needed(path: Path) -> list[str]:
 def soname(path: Path) -> str:
     """The name by which others need a library, or "". Raises UsageError if it is no ELF file."""
     with opened(path, "not an ELF library") as elf:
-        segments = (one for one in elf.iter_segments() if isinstance(one, DynamicSegment))
+        segments = (
+            iter_segment for iter_segment in elf.iter_segments() if isinstance(iter_segment, DynamicSegment)
+        )
         names = (vars(tag)["soname"] for segment in segments for tag in segment.iter_tags("DT_SONAME"))
         return str(next(names, ""))
 

@@ -60,13 +60,13 @@ def layout_of(file: Path) -> Layout:
     with elf.opened(file, "not an ELF library") as opened:
         segments = list(opened.iter_segments("PT_LOAD"))
         texts = [
-            (one["p_vaddr"], one["p_vaddr"] + one["p_filesz"], one.data())
-            for one in segments
-            if one["p_flags"] & EXECUTABLE
+            (segment["p_vaddr"], segment["p_vaddr"] + segment["p_filesz"], segment.data())
+            for segment in segments
+            if segment["p_flags"] & EXECUTABLE
         ]
         functions, addresses = functions_of(opened)
         rooms = [Room(end + -end % 16, -end % PAGE - -end % 16) for _, end, _ in texts]
-        first = min(one["p_vaddr"] for one in segments) // PAGE * PAGE
+        first = min(segment["p_vaddr"] for segment in segments) // PAGE * PAGE
         return Layout(first, functions, addresses, texts, rooms)
 
 
@@ -105,7 +105,7 @@ class Symbols:
     def room(self, size: int) -> int | None:
         """Where in the mapped code so many bytes lie that no code uses."""
         rooms = self._layout.rooms
-        return next((one.start + self._bias for one in rooms if one.bytes >= size), None)
+        return next((room.start + self._bias for room in rooms if room.bytes >= size), None)
 
     def locking(self) -> list[tuple[int, int]]:
         """The code of functions that may hold locks.
@@ -113,13 +113,13 @@ class Symbols:
         Functions without a name, which are local to a file of the C library, count as their neighbours do.
         """
         functions, bias = self._layout.functions, self._bias
-        starts = [one.start for one in functions]
+        starts = [function.start for function in functions]
         found = []
-        for place, one in enumerate(functions):
-            if LOCKING.fullmatch(one.name):
-                below = functions[place - 1].end if place else one.start
-                above = bisect_right(starts, one.start)
-                end = starts[above] if above < len(starts) else one.end
+        for place, function in enumerate(functions):
+            if LOCKING.fullmatch(function.name):
+                below = functions[place - 1].end if place else function.start
+                above = bisect_right(starts, function.start)
+                end = starts[above] if above < len(starts) else function.end
                 found.append((below + bias, end + bias))
         return joined(found)
 

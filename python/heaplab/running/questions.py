@@ -115,10 +115,10 @@ def returnable(heap: ElementTree.Element, is_main: bool) -> int:
     """
     sizes = heap.find("sizes")
     bins = [*sizes] if sizes is not None else []
-    in_bins = sum(int(one.attrib["total"]) for one in bins)
+    in_bins = sum(int(each.attrib["total"]) for each in bins)
     fast = size_of(heap, "fast")
     top = max(0, size_of(heap, "rest") - (in_bins - fast))
-    pages = sum(whole_pages(one) for one in bins)
+    pages = sum(whole_pages(each) for each in bins)
     return (in_bins if fast else pages) + (top if is_main else 0)
 
 

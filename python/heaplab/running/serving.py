@@ -127,7 +127,7 @@ def preloaded(of: Target, modules: Modules) -> list[str]:
             for path, module in modules.items()
             if not interposition.C_LIBRARY.fullmatch(Path(path).name) and "malloc" in defined(module.file)
         ]
-    return [one for name in names for one in re.split(r"[ :\n]+", name) if one]
+    return [word for name in names for word in re.split(r"[ :\n]+", name) if word]
 
 
 def modules_of(of: Target) -> Modules:
@@ -141,7 +141,7 @@ def modules_of(of: Target) -> Modules:
             path, of.file if path == str(of.program) else of.inside(path), parts[0].start, tuple(parts)
         )
         for path, parts in found.items()
-        if any("x" in one.permissions for one in parts)
+        if any("x" in part.permissions for part in parts)
     }
 
 
@@ -177,7 +177,7 @@ def why_lost(pid: int, served: Serving) -> str:
     assert served.malloc
     try:
         child = target(str(pid))
-        names = frozenset(one.name for one in regions(child))
+        names = frozenset(region.name for region in regions(child))
         library = served.malloc.path
         why = unseen.why_not_seen(pid, child.file, child.title, names, library)
         return f"{why}; {serving(child).name} serves its malloc" if why else ""

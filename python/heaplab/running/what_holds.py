@@ -100,7 +100,7 @@ def findings_of(look: Look) -> list[Finding]:
     found = [*growing(look), *of_malloc(look), *beyond(look)]
     if not found or (look.answer is None and len(found) == len(beyond(look))):
         found.append(unknown(look))
-    return sorted(found, key=lambda one: -one.bytes)
+    return sorted(found, key=lambda holding: -holding.bytes)
 
 
 def growing(look: Look) -> list[Finding]:
@@ -171,7 +171,7 @@ def beyond(look: Look) -> list[Finding]:
 def beyond_parts(look: Look) -> str:
     sizes = {str(part): look.last.parts.get(part, 0) for part in BEYOND}
     sizes["mapped by the program outside malloc"] = look.beyond - sum(sizes.values())
-    ordered = sorted(sizes.items(), key=lambda one: -one[1])
+    ordered = sorted(sizes.items(), key=lambda item: -item[1])
     return ", ".join(f"{size(amount)} {what}" for what, amount in ordered if amount >= SHARE * look.beyond)
 
 

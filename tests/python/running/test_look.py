@@ -60,7 +60,7 @@ def test_what_malloc_holds_is_live_or_retained_until_it_is_asked(holding: Path) 
 def test_growth_is_told_with_its_part(holding: Path) -> None:
     with running(holding, "leak", orderly=False) as pid:
         found = looked(pid, "--for", "2s", "--json")
-    [growing] = [one for one in (found, *found["also"]) if one["verdict"] == "growing"]
+    [growing] = [answer for answer in (found, *found["also"]) if answer["verdict"] == "growing"]
     grown = found["memory"]["bytes"] - found["grown"]["before"]["bytes"]
     assert growing["bytes"] == grown >= MIB
     assert "of it arenas of malloc" in growing["sentence"]
@@ -158,7 +158,7 @@ def test_what_is_no_number_of_a_process_is_refused(text: str) -> None:
 
 def test_a_thread_leads_to_its_process(holding: Path) -> None:
     with running(holding, "stacks") as pid:
-        [thread] = [int(one) for one in os.listdir(f"/proc/{pid}/task") if int(one) != pid][:1]
+        [thread] = [int(task) for task in os.listdir(f"/proc/{pid}/task") if int(task) != pid][:1]
         assert f"{thread} is a thread of process {pid}" in refusal(call("look", thread))
 
 
