@@ -36,7 +36,7 @@ def fetch(folder: Path, on: str) -> None:
 
     \b
     Example:
-      heaplab cluster fetch plan/ --on ssh
+      heaplab cluster fetch plan/ --on slurm
     """
     from heaplab.cluster import run_engine
 

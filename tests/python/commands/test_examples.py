@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from conftest import EXPERIMENT, LIBRARY, WORKLOAD_CARD
 from laboratory import COMMANDS, example_lines
@@ -65,7 +66,9 @@ def lines(every: bool) -> list[str]:
     """
     found: list[str] = []
     for name, command in COMMANDS.items():
-        examples = example_lines(command) if name != "get" else []
+        if name == "get" or isinstance(command, click.Group):  # whose examples are those of its commands
+            continue
+        examples = example_lines(command)
         own = [place for place, line in enumerate(examples) if f"heaplab {name}" in line]
         found += examples if every else examples[: own[0] + 1 if own else 0]
     return found
@@ -146,7 +149,7 @@ def test_the_examples_of_all_commands_run_one_after_the_other(scratch: Path, eve
         assert done.stdout, line
     assert (scratch / "out/compare/report.html").stat().st_size > 10_000
     assert (scratch / "report.html").stat().st_size > 10_000
-    assert len(list((scratch / "out/acdc").glob("results*.jsonl"))) == (2 if every else 1)
+    assert (scratch / "out/acdc/results.jsonl").exists() == every
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)
