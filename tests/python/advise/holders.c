@@ -117,6 +117,7 @@ static void retained(void) {
 }
 static void regrowth(void) {
   for (int i = 0; i < 5; ++i) large_burst();
+  rest();
 }
 
 // Small work, after which nothing is left.
