@@ -202,8 +202,8 @@ private:
     thread_heap* home = home_of(block.real());
     if (home == nullptr) refuse(user);
     if (block.is(large)) large_.put(block.real(), block.total_bytes());
-    // A thread whose first call is a free gets a heap. Sent home, the block would be lost to the heaps of such
-    // threads: one block for each thread.
+    // A thread whose first call is a free gets a heap. Sent home, the block would be lost to the heaps of
+    // such threads: one block for each thread.
     if constexpr (!Config.ownership)
       if (thread_heap* const mine = my_heap()) home = mine;
     if (home == current_) return home->push(block.bucket(), block.real());
