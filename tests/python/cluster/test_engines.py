@@ -388,7 +388,7 @@ def test_a_folder_that_nodes_do_not_share(cluster: SlurmCluster, plan: Path) -> 
     hidden = plan.parent / "hidden"
     hidden.mkdir()
     script = f"mount -t tmpfs none {hidden} && cp -r {plan} {hidden}/plan && exec {sys.executable} -m heaplab"
-    ended = ran("unshare", "-rm", "sh", "-c", f"{script} campaign submit {hidden}/plan --on slurm")
+    ended = ran("unshare", "-rm", "sh", "-c", f"{script} cluster submit {hidden}/plan --on slurm")
     if "unshare failed" in ended.stderr:
         pytest.skip("no user namespace here in which to mount a file system")
     assert ended.returncode == 2, ended
@@ -439,7 +439,7 @@ def test_hosts_that_do_not_see_the_plan(server: SshServer, plan: Path) -> None:
     moved = shutil.copytree(plan, plan.parent / "moved")
     elsewhere = plan.parent / "elsewhere"
     heaplab = f"mount --bind {plan} {elsewhere} && exec {sys.executable} -m heaplab"
-    words = f"campaign submit {elsewhere} --on ssh --hosts n1 -- -F {server.client}"
+    words = f"cluster submit {elsewhere} --on ssh --hosts n1 -- -F {server.client}"
     ended = ran("unshare", "-rm", "sh", "-c", f"{heaplab} {words}")
     assert ended.returncode == 2, ended
     assert "n1 does not see" in ended.stderr

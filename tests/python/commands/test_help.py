@@ -37,7 +37,7 @@ def test_an_example_can_be_typed(_owner: str, words: list[str]) -> None:
     with COMMANDS[name].make_context(name, words[len(name.split()) :]) as context:
         given = context.params
     if words[0] == "compare" and given["experiments"]:
-        assert CATALOG.experiments_matching([one for names in given["experiments"] for one in names])
+        assert CATALOG.experiments_matching([name for names in given["experiments"] for name in names])
     if words[0] in ("get", "with", "path"):
         names = given["names"] if "names" in given else [given["name"]]
         assert set(names) <= ALLOCATORS | {own.name for own in given.get("own", ())}
@@ -50,10 +50,10 @@ def test_the_help_of_compare_has_groups_and_fits_two_screens() -> None:
     assert isinstance(command, ProgramCommand)
     told = command.get_help(click.Context(command, info_name="heaplab compare", terminal_width=100))
     assert len(told.splitlines()) <= 2 * SCREEN
-    options = [one for one in command.params if isinstance(one, click.Option)]
+    options = [option for option in command.params if isinstance(option, click.Option)]
     assert re.findall(r"^(\S.*):$", told, re.MULTILINE) == list(compare.GROUPS)
     told_of = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", told, re.MULTILINE))
-    assert told_of == {one.opts[-1] for one in options}
+    assert told_of == {option.opts[-1] for option in options}
 
 
 def test_a_command_is_a_file_of_at_most_a_hundred_lines() -> None:

@@ -145,8 +145,8 @@ def test_a_thread_that_computes_keeps_its_registers_and_errno(
         question = asking(pid)
         monkeypatch.setattr(question.question, "give_back", add_calls)
         outcomes = [question.give_back() for _ in range(COMPUTING)]
-    assert {one.outcome for one in outcomes} == {"answered"}
-    assert {one.thread for one in outcomes} == {pid}
+    assert {outcome.outcome for outcome in outcomes} == {"answered"}
+    assert {outcome.thread for outcome in outcomes} == {pid}
 
 
 @pytest.mark.parametrize("library", preloads())
