@@ -16,7 +16,7 @@ class InOrder(click.Group):
         return list(self.commands)
 
 
-@click.group(cls=InOrder)
+@click.group(cls=InOrder, no_args_is_help=False)
 def cluster() -> None:
     """Measure one experiment on many machines: plan, run, submit, status, fetch, cancel, merge.
 

@@ -31,7 +31,7 @@ def status_of(command: Callable[[], int | None]) -> int:
     except OSError as error:
         return lost(error)
     except click.ClickException as error:
-        said, status = error.format_message(), WRONG_USAGE
+        said, status = " ".join(error.format_message().split()), WRONG_USAGE  # click lists choices in lines
     except HeaplabError as error:
         said, status = str(error), error.exit_status
     except MemoryError:

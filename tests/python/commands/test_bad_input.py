@@ -22,6 +22,8 @@ ONE = ("compare", "--experiment", "fake/one")
         (["report", "out", "--what", "runs"], "--what goes with the form table, not with page"),
         (["report", "out", "--json"], "--json goes with the forms power and claims, not with page"),
         (["report", "out", "--form", "power", "-o", "x"], "-o goes with the forms page and table"),
+        (["cluster"], "heaplab: Missing command."),
+        (["cluster", "status", "plan"], "Missing option '--on'. Choose from: slurm, ssh, local"),
         (["atlas"], "atlas: name results, or give --nightly"),
         (["atlas", "out", "--pinned"], "--pinned goes with --nightly"),
         (["atlas", "--nightly", "out"], "--nightly measures, it reads no results: out"),
