@@ -335,16 +335,20 @@ def test_matrix_of_hosted_runners(plan: Path, tmp_path: Path) -> None:
     [script] = [step["run"] for step in steps if "run" in step]
     [kept] = [step["with"]["path"] for step in steps if "upload-artifact" in step.get("uses", "")]
 
-    def run_job(runner: int, job: dict[str, object]) -> Path:
+    def run_job(checkout: Path, job: dict[str, object]) -> Path:
         """The folder that the job keeps."""
-        checkout = tmp_path / f"runner-{runner}"
-        shutil.copytree(plan, checkout / "plan")
         environment = os.environ | workflow["env"] | {"SLURMD_NODENAME": checkout.name}
         subprocess.run(["bash", "-e", "-c", filled(script, job)], cwd=checkout, env=environment, check=True)
         return checkout / filled(kept, workflow["env"])
 
+    jobs = [*matrix, matrix[1]]
+    checkouts = [tmp_path / f"runner-{runner}" for runner in range(len(jobs))]
+    # All copies are made before the first job forks: a child that inherits the descriptor with which
+    # another thread writes plan/run makes the kernel refuse to execute that file (ETXTBSY).
+    for checkout in checkouts:
+        shutil.copytree(plan, checkout / "plan")
     with ThreadPoolExecutor() as pool:
-        for artifact in pool.map(run_job, range(planned.SHARDS + 1), [*matrix, matrix[1]]):
+        for artifact in pool.map(run_job, checkouts, jobs):
             shutil.copytree(artifact, merging / "plan/results", dirs_exist_ok=True)
     [script] = [step["run"] for step in workflow["jobs"]["merge"]["steps"] if "run" in step]
     programs = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
