@@ -32,10 +32,10 @@ inline std::size_t use_up(std::size_t size, std::size_t most = SIZE_MAX) {
   link* all = nullptr;
   std::size_t bytes = 0;
   while (bytes < most) {
-    auto* const one = static_cast<link*>(checked(std::malloc(size)));
-    if (one == nullptr) break;
-    one->next = all;
-    all = one;
+    auto* const memory = static_cast<link*>(checked(std::malloc(size)));
+    if (memory == nullptr) break;
+    memory->next = all;
+    all = memory;
     bytes += size;
   }
   while (all != nullptr) std::free(std::exchange(all, all->next));
@@ -79,13 +79,13 @@ inline void* allocate(unsigned i, std::size_t size) {
   }
 }
 
-inline void resize(holding& one, unsigned i, std::size_t size) {
-  void* const moved = checked(std::realloc(one.block, size));
-  const std::size_t kept = one.sample() < size ? one.sample() : size;
-  require(holds(moved == nullptr ? one.block : moved, kept, i), "realloc: contents lost");
+inline void resize(holding& held, unsigned i, std::size_t size) {
+  void* const moved = checked(std::realloc(held.block, size));
+  const std::size_t kept = held.sample() < size ? held.sample() : size;
+  require(holds(moved == nullptr ? held.block : moved, kept, i), "realloc: contents lost");
   if (moved == nullptr) return;
-  one = {moved, size};
-  fill(moved, one.sample(), i);
+  held = {moved, size};
+  fill(moved, held.sample(), i);
 }
 
 inline void work(unsigned seed) {

@@ -58,7 +58,7 @@ void wait_for(pid_t test) {
 void kill_all() {
   do {
     std::ifstream children("/proc/thread-self/children");
-    for (pid_t one = 0; children >> one;) kill(one, SIGKILL);
+    for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
   } while (waitpid(-1, nullptr, 0) > 0);
 }
 

@@ -10,7 +10,7 @@ template <class Work>
 void run_threads(unsigned count, Work work) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < count; ++i) threads.emplace_back(work, i);
-  for (std::thread& one : threads) one.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace heaplab::check

@@ -75,10 +75,10 @@ bool agrees_on_processors(const moment& origin, double ticks_per_second) {
   const int step = std::max(1, CPU_COUNT(&allowed) / processors_looked_at);
   for (int cpu = 0, nth = 0; cpu < CPU_SETSIZE && agrees; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed) || nth++ % step != 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0) continue;
+    cpu_set_t this_cpu;
+    CPU_ZERO(&this_cpu);
+    CPU_SET(cpu, &this_cpu);
+    if (sched_setaffinity(0, sizeof this_cpu, &this_cpu) != 0) continue;
     const moment now = read_both();
     const double by_ticks = static_cast<double>(now.ticks - origin.ticks) / ticks_per_second;
     const double by_clock = static_cast<double>(now.ns - origin.ns) * 1e-9;

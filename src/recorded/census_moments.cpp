@@ -54,10 +54,10 @@ std::vector<census_moments::trough> census_moments::troughs(std::uint64_t least_
       falling = false;
     }
   };
-  for (const stretch& one : stretches_) {
-    const bool falls = one.highest.events < one.lowest.events;
+  for (const stretch& quiet : stretches_) {
+    const bool falls = quiet.highest.events < quiet.lowest.events;
     for (const point& next :
-         falls ? std::array{one.highest, one.lowest} : std::array{one.lowest, one.highest})
+         falls ? std::array{quiet.highest, quiet.lowest} : std::array{quiet.lowest, quiet.highest})
       follow(next);
   }
   return found;
@@ -78,7 +78,7 @@ std::vector<moment> census_moments::chosen() const {
   deepest.resize(std::min({deepest.size(), most_troughs, std::max<std::size_t>(1, affordable)}));
 
   std::vector<moment> found{{peak.events, occasion::peak}};
-  for (const trough& one : deepest) found.push_back({one.at.events, occasion::trough});
+  for (const trough& low : deepest) found.push_back({low.at.events, occasion::trough});
   const std::size_t samples = std::min(most_samples, affordable - std::min(affordable, found.size()));
   for (std::uint64_t number = 1; number <= samples; ++number)
     if (const std::uint64_t events = events_ * number / (samples + 1); events != 0)

@@ -183,7 +183,7 @@ void tell(const trace::trace_file& file, std::uint32_t process, const recorded::
   line.key("unknown_releases").value(head.unknown_releases);
   line.key("doubled_blocks").value(head.doubled_blocks);
   line.key("damage").begin_array();
-  for (const std::string& one : file.damage()) line.value(one);
+  for (const std::string& text : file.damage()) line.value(text);
   line.end_array();
   line.end_object();
   print(line.end_line());

@@ -61,32 +61,32 @@ bool tables_fit(const header& head, std::size_t bytes) {
 }
 
 // Whether everything that the operation names exists.
-bool is_sound(operation one, const header& head) {
-  switch (one.what()) {
+bool is_sound(operation step, const header& head) {
+  switch (step.what()) {
     case action::wait_until:
       return true;
     case action::start_thread:
     case action::join_thread:
-      return one.slot() > main_thread && one.slot() < head.streams;
+      return step.slot() > main_thread && step.slot() < head.streams;
     case action::pass_epoch:
-      return one.slot() < head.epochs;
+      return step.slot() < head.epochs;
     case action::allocate_aligned:
     case action::create_aligned:
     case action::destroy_aligned:
-      if (!one.has_side()) return false;
+      if (!step.has_side()) return false;
       break;
     default:
-      if (one.what() > action::last) return false;
+      if (step.what() > action::last) return false;
   }
-  return one.slot() < head.slots && (!one.has_side() || one.value() < head.sides);
+  return step.slot() < head.slots && (!step.has_side() || step.value() < head.sides);
 }
 
 // Whether `reallocate` and `place` come in pairs within the stream.
-bool is_sound(const workload_view& view, const stream& one) {
-  if (one.segments > view.head().segments || one.first_segment > view.head().segments - one.segments)
+bool is_sound(const workload_view& view, const stream& which) {
+  if (which.segments > view.head().segments || which.first_segment > view.head().segments - which.segments)
     return false;
   bool open = false;
-  for (const segment& piece : view.segments_of(one)) {
+  for (const segment& piece : view.segments_of(which)) {
     if (!lies_within(piece.offset, piece.operations, sizeof(operation), view.head().file_bytes)) return false;
     for (const operation next : view.operations_of(piece)) {
       if (!is_sound(next, view.head()) || open != (next.what() == action::place)) return false;
@@ -96,12 +96,12 @@ bool is_sound(const workload_view& view, const stream& one) {
   return !open;
 }
 
-bool is_sound(const workload_view& view, const census& one) {
+bool is_sound(const workload_view& view, const census& taken) {
   const header& head = view.head();
-  if (one.epoch >= head.epochs || one.why > occasion::last || one.survivors > head.survivors ||
-      one.first_survivor > head.survivors - one.survivors)
+  if (taken.epoch >= head.epochs || taken.why > occasion::last || taken.survivors > head.survivors ||
+      taken.first_survivor > head.survivors - taken.survivors)
     return false;
-  const auto survivors = view.survivors_of(one);
+  const auto survivors = view.survivors_of(taken);
   return std::all_of(survivors.begin(), survivors.end(), [&](const survivor& block) {
     return block.slot < head.slots && block.site <= head.sites;
   });
@@ -117,9 +117,9 @@ workload_view::workload_view(const std::string& path) {
     fault = "damaged";
   bool sound = fault == nullptr && tables_fit(head(), bytes_);
   if (sound)
-    for (const stream& one : streams()) sound = sound && is_sound(*this, one);
+    for (const stream& which : streams()) sound = sound && is_sound(*this, which);
   if (sound)
-    for (const census& one : censuses()) sound = sound && is_sound(*this, one);
+    for (const census& taken : censuses()) sound = sound && is_sound(*this, taken);
   if (fault == nullptr && !sound) fault = "a workload file that names what it does not hold";
   if (fault == nullptr) return;
   if (start_ != nullptr) ::munmap(const_cast<std::byte*>(start_), bytes_);

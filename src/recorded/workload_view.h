@@ -21,17 +21,18 @@ public:
 
   const header& head() const { return *reinterpret_cast<const header*>(start_); }
   std::span<const stream> streams() const { return table<stream>(head().streams_at, head().streams); }
-  std::span<const segment> segments_of(const stream& one) const {
-    return table<segment>(head().segments_at, head().segments).subspan(one.first_segment, one.segments);
+  std::span<const segment> segments_of(const stream& which) const {
+    return table<segment>(head().segments_at, head().segments).subspan(which.first_segment, which.segments);
   }
-  std::span<const operation> operations_of(const segment& one) const {
-    return table<operation>(one.offset, one.operations);
+  std::span<const operation> operations_of(const segment& which) const {
+    return table<operation>(which.offset, which.operations);
   }
   std::span<const side> sides() const { return table<side>(head().sides_at, head().sides); }
   std::span<const epoch> epochs() const { return table<epoch>(head().epochs_at, head().epochs); }
   std::span<const census> censuses() const { return table<census>(head().censuses_at, head().censuses); }
-  std::span<const survivor> survivors_of(const census& one) const {
-    return table<survivor>(head().survivors_at, head().survivors).subspan(one.first_survivor, one.survivors);
+  std::span<const survivor> survivors_of(const census& taken) const {
+    return table<survivor>(head().survivors_at, head().survivors)
+        .subspan(taken.first_survivor, taken.survivors);
   }
 
 private:

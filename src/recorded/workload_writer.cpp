@@ -79,10 +79,10 @@ header workload_writer::finish(header head) {
   std::vector<stream> streams;
   std::vector<segment> segments;
   head.operations = 0;
-  for (const open_stream& one : streams_) {
-    streams.push_back({segments.size(), one.segments.size(), one.operations});
-    segments.insert(segments.end(), one.segments.begin(), one.segments.end());
-    head.operations += one.operations;
+  for (const open_stream& open : streams_) {
+    streams.push_back({segments.size(), open.segments.size(), open.operations});
+    segments.insert(segments.end(), open.segments.begin(), open.segments.end());
+    head.operations += open.operations;
   }
   head.magic = header::right_magic;
   head.version = header::right_version;
@@ -98,7 +98,7 @@ header workload_writer::finish(header head) {
   head.censuses_at = write_table(censuses_);
   head.survivors = survivors_.size();
   head.survivors_at = write_table(survivors_);
-  for (const survivor& one : survivors_) head.sites = std::max(head.sites, std::uint64_t{one.site});
+  for (const survivor& alive : survivors_) head.sites = std::max(head.sites, std::uint64_t{alive.site});
   head.file_bytes = used_;
   head.checksum = checksum({start_ + header::bytes, static_cast<std::size_t>(used_ - header::bytes)});
   head.header_checksum =

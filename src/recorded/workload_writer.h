@@ -50,8 +50,8 @@ private:
     std::uint64_t operations = 0;
   };
   struct side_hash {
-    std::size_t operator()(const side& one) const {
-      return static_cast<std::size_t>(one.bytes * 0x9e3779b97f4a7c15U ^ one.alignment);
+    std::size_t operator()(const side& which) const {
+      return static_cast<std::size_t>(which.bytes * 0x9e3779b97f4a7c15U ^ which.alignment);
     }
   };
 

@@ -122,12 +122,12 @@ conditions told_by(bare_thread& thread) {
 
 TEST(bare_thread, has_the_processors_of_the_process_and_not_of_its_maker) {
   static bare_thread thread;
-  cpu_set_t all, one;
+  cpu_set_t all, this_cpu;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) == 1) GTEST_SKIP() << "there is one processor";
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  CPU_ZERO(&this_cpu);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &this_cpu);
+  ASSERT_EQ(sched_setaffinity(0, sizeof this_cpu, &this_cpu), 0);
   const unsigned found = told_by(thread).processors;
   sched_setaffinity(0, sizeof all, &all);
   EXPECT_EQ(found, static_cast<unsigned>(CPU_COUNT(&all)));

@@ -14,9 +14,10 @@ TEST(keyed_hash, depends_on_every_bit_of_number_and_key) {
   const std::uint64_t plain = keyed_hash(key, 42);
   unsigned changed = 0;
   for (unsigned bit = 0; bit < 64; ++bit) {
-    const std::uint64_t one = std::uint64_t{1} << bit;
-    for (const std::uint64_t other : {keyed_hash(key, 42 ^ one), keyed_hash({key[0] ^ one, key[1]}, 42),
-                                      keyed_hash({key[0], key[1] ^ one}, 42)}) {
+    const std::uint64_t flipped = std::uint64_t{1} << bit;
+    for (const std::uint64_t other :
+         {keyed_hash(key, 42 ^ flipped), keyed_hash({key[0] ^ flipped, key[1]}, 42),
+          keyed_hash({key[0], key[1] ^ flipped}, 42)}) {
       EXPECT_NE(other, plain) << bit;
       changed += static_cast<unsigned>(std::popcount(other ^ plain));
     }

@@ -167,7 +167,7 @@ TEST(core_stacks, of_another_cpu_can_be_emptied_by_the_one_thread_of_a_program) 
   go_to_cpu(1);
   ASSERT_TRUE(stacks->stop_alone());
   void* taken = nullptr;
-  stacks->take_all(there, [&](unsigned, void* one) { taken = one; });
+  stacks->take_all(there, [&](unsigned, void* memory) { taken = memory; });
   EXPECT_EQ(taken, &block);
   EXPECT_EQ(push(*stacks, 0, &block), sequence_end::refused);
   stacks->resume();
@@ -237,10 +237,11 @@ TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
       void* block = nullptr;
       if (stacks->try_pop(0, block) == sequence_end::committed)
         expect(static_cast<token*>(block)->moves(where::stack, where::user));
-      for (token& one : tokens) {
-        if (one.is.load(std::memory_order_relaxed) == where::stack) continue;
-        one.is.store(where::stack, std::memory_order_relaxed);
-        if (stacks->try_push(0, &one) != sequence_end::committed) expect(one.moves(where::stack, where::box));
+      for (token& taken : tokens) {
+        if (taken.is.load(std::memory_order_relaxed) == where::stack) continue;
+        taken.is.store(where::stack, std::memory_order_relaxed);
+        if (stacks->try_push(0, &taken) != sequence_end::committed)
+          expect(taken.moves(where::stack, where::box));
       }
     }
   });
@@ -249,7 +250,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
   const unsigned cpu = there.load(std::memory_order_relaxed);
   unsigned taken = 0;
   for (unsigned round = 0; round < rounds; ++round) {
-    ASSERT_TRUE(stacks->stop([&](unsigned one) { return one == cpu; }));
+    ASSERT_TRUE(stacks->stop([&](unsigned stopped) { return stopped == cpu; }));
     stacks->take_all(cpu, [&](unsigned, void* block) {
       ++taken;
       expect(static_cast<token*>(block)->moves(where::stack, where::box));
@@ -325,13 +326,13 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
   std::vector<std::thread> team;
   for (unsigned i = 0; i < threads; ++i) team.emplace_back(work, i);
   team.emplace_back(empty);
-  for (std::thread& one : team) one.join();
+  for (std::thread& thread : team) thread.join();
   EXPECT_EQ(twice.load(std::memory_order_relaxed), 0U);
   EXPECT_GT(popped.load(std::memory_order_relaxed), 100U);
   std::size_t found = 0;
   for (const auto& some : left) found += some.size();
   EXPECT_EQ(found, tokens.size()) << "the last act was to empty the stacks";
-  for (const token& one : tokens) EXPECT_TRUE(one.is_out.load(std::memory_order_relaxed));
+  for (const token& taken : tokens) EXPECT_TRUE(taken.is_out.load(std::memory_order_relaxed));
 }
 
 }  // namespace

@@ -10,12 +10,12 @@ using namespace contract;
 namespace {
 
 TEST(as_glibc, posix_memalign_sets_errno_where_memory_is_out) {
-  void* one = nullptr;
+  void* memory = nullptr;
   errno = 0;
-  EXPECT_EQ(posix_memalign(&one, 64, opaque(SIZE_MAX)), ENOMEM);
+  EXPECT_EQ(posix_memalign(&memory, 64, opaque(SIZE_MAX)), ENOMEM);
   EXPECT_EQ(errno, ENOMEM);
   errno = 0;
-  EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{3}), 100), EINVAL);
+  EXPECT_EQ(posix_memalign(&memory, opaque(std::size_t{3}), 100), EINVAL);
   EXPECT_EQ(errno, 0);
 }
 

@@ -62,14 +62,14 @@ TEST_F(misuse_test, double_free_with_others_between) {
     for (const unsigned others : {1U, 3U}) {
       void* const block = std::malloc(size);
       std::vector<void*> between(others);
-      for (void*& one : between) one = std::malloc(size);
+      for (void*& memory : between) memory = std::malloc(size);
       const auto wrong = [&] {
         std::free(opaque(block));
-        for (void* const one : between) std::free(opaque(one));
+        for (void* const memory : between) std::free(opaque(memory));
         std::free(opaque(block));
       };
       EXPECT_REFUSED(wrong(), block) << size << " after " << others;
-      for (void* const one : between) std::free(one);
+      for (void* const memory : between) std::free(memory);
       std::free(block);
     }
 }

@@ -9,9 +9,9 @@ namespace {
 
 enum class shape { list, tree };
 
-std::string complaint(const option& one, const std::string& text) {
+std::string complaint(const option& entry, const std::string& text) {
   try {
-    one.read(text);
+    entry.read(text);
   } catch (const usage_error& error) {
     return error.what();
   }
@@ -22,14 +22,14 @@ TEST(option_table, keeps_to_the_range_both_ends_included) {
   option_table table;
   std::uint64_t size = 64;
   table.size("size", size, {16, 8192}, "");
-  const option& one = table.options().front();
-  EXPECT_EQ(complaint(one, "16"), "");
+  const option& entry = table.options().front();
+  EXPECT_EQ(complaint(entry, "16"), "");
   EXPECT_EQ(size, 16U);
-  EXPECT_EQ(complaint(one, "8KiB"), "");
+  EXPECT_EQ(complaint(entry, "8KiB"), "");
   EXPECT_EQ(size, 8192U);
-  EXPECT_EQ(complaint(one, "15"), "15 is outside 16 to 8KiB");
-  EXPECT_EQ(complaint(one, "8193"), "8193 is outside 16 to 8KiB");
-  EXPECT_EQ(complaint(one, "many"), "'many' is not a size (64, 8KiB, 2GB); allowed is 16 to 8KiB");
+  EXPECT_EQ(complaint(entry, "15"), "15 is outside 16 to 8KiB");
+  EXPECT_EQ(complaint(entry, "8193"), "8193 is outside 16 to 8KiB");
+  EXPECT_EQ(complaint(entry, "many"), "'many' is not a size (64, 8KiB, 2GB); allowed is 16 to 8KiB");
   EXPECT_EQ(size, 8192U);
 }
 
@@ -65,13 +65,13 @@ TEST(option_table, reads_integers_with_a_sign) {
   option_table table;
   std::int64_t number = 3;
   table.integer("number", number, {-10, 10}, "");
-  const option& one = table.options().front();
-  EXPECT_EQ(complaint(one, "-5"), "");
+  const option& entry = table.options().front();
+  EXPECT_EQ(complaint(entry, "-5"), "");
   EXPECT_EQ(number, -5);
-  EXPECT_EQ(complaint(one, "-11"), "-11 is outside -10 to 10");
-  EXPECT_EQ(complaint(one, "5k"), "'5k' is not a whole number (5, -5); allowed is -10 to 10");
+  EXPECT_EQ(complaint(entry, "-11"), "-11 is outside -10 to 10");
+  EXPECT_EQ(complaint(entry, "5k"), "'5k' is not a whole number (5, -5); allowed is -10 to 10");
   probes::json_line json;
-  one.write(json);
+  entry.write(json);
   EXPECT_EQ(json.text(), "-5");
 }
 
@@ -79,11 +79,11 @@ TEST(option_table, reads_places_among_words) {
   option_table table;
   std::size_t place = 1;
   table.choice("shape", place, {"list", "tree", "heap"}, "");
-  const option& one = table.options().front();
-  EXPECT_EQ(one.standard, "tree");
-  EXPECT_EQ(complaint(one, "heap"), "");
+  const option& entry = table.options().front();
+  EXPECT_EQ(entry.standard, "tree");
+  EXPECT_EQ(complaint(entry, "heap"), "");
   EXPECT_EQ(place, 2U);
-  EXPECT_EQ(complaint(one, "pool"), "'pool' is not list, tree or heap");
+  EXPECT_EQ(complaint(entry, "pool"), "'pool' is not list, tree or heap");
 }
 
 TEST(option_table, writes_what_was_resolved) {
@@ -99,7 +99,7 @@ TEST(option_table, writes_what_was_resolved) {
   table.options()[2].read("b");
   probes::json_line json;
   json.begin_array();
-  for (const option& one : table.options()) one.write(json);
+  for (const option& entry : table.options()) entry.write(json);
   EXPECT_EQ(json.end_array().text(), R"([2048,true,"b"])");
 }
 

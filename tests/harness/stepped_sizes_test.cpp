@@ -17,8 +17,8 @@ stepped_sizes sizes_with(std::initializer_list<std::pair<const char*, const char
   option_table table;
   sizes.declare(table);
   for (const auto& [name, value] : given)
-    for (option& one : table.options())
-      if (one.name == name) one.read(value);
+    for (option& entry : table.options())
+      if (entry.name == name) entry.read(value);
   return sizes;
 }
 
@@ -38,10 +38,10 @@ TEST(stepped_sizes, are_the_multiples_of_the_step_up_to_the_most) {
 }
 
 TEST(stepped_sizes, of_one_size) {
-  const stepped_sizes one = sizes_with({{"min-size", "64"}, {"max-size", "64"}});
-  EXPECT_EQ(shares(one).size(), 1U);
-  EXPECT_EQ(one.mean(), 64);
-  EXPECT_EQ(one.bounds().most, 64U);
+  const stepped_sizes single = sizes_with({{"min-size", "64"}, {"max-size", "64"}});
+  EXPECT_EQ(shares(single).size(), 1U);
+  EXPECT_EQ(single.mean(), 64);
+  EXPECT_EQ(single.bounds().most, 64U);
 }
 
 TEST(stepped_sizes, follow_their_distribution) {

@@ -34,11 +34,11 @@ TYPED_TEST(heap_test, sizes_around_every_boundary_are_usable_to_the_last_byte) {
 }
 
 TYPED_TEST(heap_test, nothing_is_a_block_of_its_own) {
-  void* const one = TypeParam::allocate(0);
+  void* const memory = TypeParam::allocate(0);
   void* const two = TypeParam::allocate(0);
-  EXPECT_NE(one, nullptr);
-  EXPECT_NE(one, two);
-  TypeParam::deallocate(one);
+  EXPECT_NE(memory, nullptr);
+  EXPECT_NE(memory, two);
+  TypeParam::deallocate(memory);
   TypeParam::deallocate(two);
 }
 

@@ -21,8 +21,8 @@ namespace planted {
 
 inline constexpr fault present = fault::HEAPLAB_FAULT;
 
-consteval bool has(fault one) {
-  return present == one;
+consteval bool has(fault wanted) {
+  return present == wanted;
 }
 
 // The fault strikes at every 20th call of a thread that could go wrong, or as often as said.
@@ -111,17 +111,17 @@ public:
     return first;
   }
 
-  static void give(chunk* one) {
-    if (one->bytes > largest_class) {
+  static void give(chunk* freed) {
+    if (freed->bytes > largest_class) {
       if constexpr (has(fault::hoards)) return;
-      huge_lock held(one->bytes);
-      munmap(one, one->bytes);
+      huge_lock held(freed->bytes);
+      munmap(freed, freed->bytes);
       return;
     }
     [[maybe_unused]] guard held;
-    chunk*& list = free_[list_of(one->bytes, one->asked)];
-    one->next = list;
-    list = one;
+    chunk*& list = free_[list_of(freed->bytes, freed->asked)];
+    freed->next = list;
+    list = freed;
   }
 
   static void forget_all() {

@@ -19,7 +19,8 @@ public:
     arrived_.resize(work.epochs().size());
     for (std::size_t i = 0; i < streams_.size(); ++i)
       for (const recorded::segment& piece : work.segments_of(work.streams()[i]))
-        for (const recorded::operation one : work.operations_of(piece)) streams_[i].operations.push_back(one);
+        for (const recorded::operation step : work.operations_of(piece))
+          streams_[i].operations.push_back(step);
   }
 
   // "", or what went wrong.
@@ -51,8 +52,8 @@ private:
     bool done() const { return next == operations.size(); }
   };
 
-  std::uint64_t bytes_of(recorded::operation one) const {
-    return one.has_side() ? work_.sides()[one.value()].bytes : one.value();
+  std::uint64_t bytes_of(recorded::operation step) const {
+    return step.has_side() ? work_.sides()[step.value()].bytes : step.value();
   }
 
   bool run_alone(std::uint32_t stream) {
@@ -65,60 +66,60 @@ private:
   bool step_any() {
     const std::size_t first = random_() % streams_.size();
     for (std::size_t i = 0; i < streams_.size(); ++i) {
-      progress& one = streams_[(first + i) % streams_.size()];
-      if (!one.running || one.done() || !carry_out(one, one.operations[one.next])) continue;
-      ++one.next;
+      progress& stream = streams_[(first + i) % streams_.size()];
+      if (!stream.running || stream.done() || !carry_out(stream, stream.operations[stream.next])) continue;
+      ++stream.next;
       return true;
     }
     return false;
   }
 
   // False: must wait.
-  bool carry_out(progress& own, recorded::operation one) {
+  bool carry_out(progress& own, recorded::operation step) {
     using recorded::action;
-    switch (one.what()) {
+    switch (step.what()) {
       case action::start_thread:
-        if (streams_[one.slot()].running) fault_ = "a stream is started twice";
-        return streams_[one.slot()].running = true;
+        if (streams_[step.slot()].running) fault_ = "a stream is started twice";
+        return streams_[step.slot()].running = true;
       case action::join_thread:
-        return streams_[one.slot()].running && streams_[one.slot()].done();
+        return streams_[step.slot()].running && streams_[step.slot()].done();
       case action::pass_epoch:
-        return pass(own, one.slot());
+        return pass(own, step.slot());
       case action::wait_until:
         return true;
       case action::reallocate:
-        own.moved = bytes_of(one);
-        return empty(one, 0, false);
+        own.moved = bytes_of(step);
+        return empty(step, 0, false);
       case action::place:
-        live_ -= bytes_of(one);
-        return fill(one, own.moved);
+        live_ -= bytes_of(step);
+        return fill(step, own.moved);
       case action::release:
       case action::destroy:
       case action::destroy_sized:
       case action::destroy_aligned:
       case action::release_apart:
-        return empty(one, bytes_of(one), true);
+        return empty(step, bytes_of(step), true);
       default:
-        return fill(one, bytes_of(one));
+        return fill(step, bytes_of(step));
     }
   }
 
-  bool fill(recorded::operation one, std::uint64_t bytes) {
-    block& slot = slots_[one.slot()];
-    if (slot.there) fault_ = "slot " + std::to_string(one.slot()) + " holds a block and is filled";
+  bool fill(recorded::operation step, std::uint64_t bytes) {
+    block& slot = slots_[step.slot()];
+    if (slot.there) fault_ = "slot " + std::to_string(step.slot()) + " holds a block and is filled";
     slot = {bytes, true};
     live_ += bytes;
     return true;
   }
 
-  bool empty(recorded::operation one, std::uint64_t bytes, bool freed) {
-    block& slot = slots_[one.slot()];
+  bool empty(recorded::operation step, std::uint64_t bytes, bool freed) {
+    block& slot = slots_[step.slot()];
     if (!slot.there) {
-      if (!one.is_remote())
-        fault_ = "slot " + std::to_string(one.slot()) + " is empty and its own thread frees it";
+      if (!step.is_remote())
+        fault_ = "slot " + std::to_string(step.slot()) + " is empty and its own thread frees it";
       return false;
     }
-    if (freed && slot.bytes != bytes) fault_ = "slot " + std::to_string(one.slot()) + " holds another block";
+    if (freed && slot.bytes != bytes) fault_ = "slot " + std::to_string(step.slot()) + " holds another block";
     if (freed) live_ -= bytes;
     slot.there = false;
     return true;
@@ -132,8 +133,8 @@ private:
       if (++arrived_[epoch] == at.threads) {
         ++meetings_;
         if (live_ != at.live_bytes) fault_ = "other bytes live at epoch " + std::to_string(epoch);
-        for (const recorded::census& one : work_.censuses())
-          if (one.epoch == epoch) count(one);
+        for (const recorded::census& taken : work_.censuses())
+          if (taken.epoch == epoch) count(taken);
       }
     }
     if (arrived_[epoch] < at.threads) return false;
@@ -142,9 +143,9 @@ private:
   }
 
   // The survivors are all blocks that live, each in its slot.
-  void count(const recorded::census& one) {
+  void count(const recorded::census& taken) {
     std::uint64_t bytes = 0;
-    for (const recorded::survivor& listed : work_.survivors_of(one)) {
+    for (const recorded::survivor& listed : work_.survivors_of(taken)) {
       const block& slot = slots_[listed.slot];
       bytes += listed.bytes;
       if (!slot.there || slot.bytes != listed.bytes)

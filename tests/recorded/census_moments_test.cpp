@@ -22,8 +22,8 @@ census_moments curve(const std::vector<int>& heights, std::uint64_t blocks = 10)
 
 std::vector<std::uint64_t> chosen(const census_moments& of, occasion why) {
   std::vector<std::uint64_t> found;
-  for (const moment& one : of.chosen())
-    if (one.why == why) found.push_back(one.events);
+  for (const moment& chosen : of.chosen())
+    if (chosen.why == why) found.push_back(chosen.events);
   return found;
 }
 

@@ -22,8 +22,8 @@ using testing::synthetic_program;
 std::vector<operation> operations_of(const workload_view& work, std::uint32_t stream) {
   std::vector<operation> all;
   for (const recorded::segment& piece : work.segments_of(work.streams()[stream]))
-    for (const operation one : work.operations_of(piece))
-      if (one.what() != action::wait_until && one.what() != action::pass_epoch) all.push_back(one);
+    for (const operation step : work.operations_of(piece))
+      if (step.what() != action::wait_until && step.what() != action::pass_epoch) all.push_back(step);
   return all;
 }
 
@@ -51,9 +51,9 @@ TEST(compiler, gives_a_block_that_another_thread_frees_a_slot_of_its_own) {
   const compiled made(program);
   EXPECT_EQ(made.head.remote_releases, 3);
   std::vector<std::uint32_t> passed;
-  for (const operation one : operations_of(made.work, recorded::main_thread + 1)) {
-    EXPECT_TRUE(one.is_remote());
-    passed.push_back(one.slot());
+  for (const operation step : operations_of(made.work, recorded::main_thread + 1)) {
+    EXPECT_TRUE(step.is_remote());
+    passed.push_back(step.slot());
   }
   EXPECT_EQ(passed, (std::vector<std::uint32_t>{1, 2, 3}));
   expect_sound(made.work);
@@ -154,9 +154,9 @@ TEST(compiler, starts_and_joins_every_thread_once) {
   std::vector<int> started(made.work.streams().size());
   std::vector<int> joined(made.work.streams().size());
   for (std::uint32_t stream = 0; stream < made.work.streams().size(); ++stream)
-    for (const operation one : operations_of(made.work, stream)) {
-      if (one.what() == action::start_thread) ++started[one.slot()];
-      if (one.what() == action::join_thread) ++joined[one.slot()];
+    for (const operation step : operations_of(made.work, stream)) {
+      if (step.what() == action::start_thread) ++started[step.slot()];
+      if (step.what() == action::join_thread) ++joined[step.slot()];
     }
   for (std::uint32_t stream = recorded::main_thread + 1; stream < started.size(); ++stream) {
     EXPECT_EQ(started[stream], 1) << stream;
@@ -174,8 +174,8 @@ TEST(compiler, starts_a_thread_where_the_program_did_if_the_trace_tells_in_time)
   const compiled made(program);
   const auto starts = [&](std::uint32_t stream) {
     std::vector<std::uint32_t> started;
-    for (const operation one : operations_of(made.work, stream))
-      if (one.what() == action::start_thread) started.push_back(one.slot() - recorded::main_thread);
+    for (const operation step : operations_of(made.work, stream))
+      if (step.what() == action::start_thread) started.push_back(step.slot() - recorded::main_thread);
     return started;
   };
   EXPECT_EQ(starts(recorded::main_thread), (std::vector<std::uint32_t>{1, 3}));
@@ -223,9 +223,9 @@ TEST(compiler, tells_site_and_age_of_survivors) {
   program.reallocate(1, grown, 300);
   const compiled made(program, censuses{3});  // in the middle of the reallocation
   ASSERT_EQ(made.work.censuses().size(), 2);
-  for (const recorded::census& one : made.work.censuses()) {
-    std::vector<recorded::survivor> found(made.work.survivors_of(one).begin(),
-                                          made.work.survivors_of(one).end());
+  for (const recorded::census& taken : made.work.censuses()) {
+    std::vector<recorded::survivor> found(made.work.survivors_of(taken).begin(),
+                                          made.work.survivors_of(taken).end());
     ASSERT_EQ(found.size(), 2);
     if (found[0].site != 7) std::swap(found[0], found[1]);
     EXPECT_EQ(found[0].site, 7);
@@ -240,13 +240,13 @@ TEST(compiler, tells_site_and_age_of_survivors) {
 TEST(compiler, gives_chosen_sites_a_heap_of_their_own) {
   synthetic_program program;
   program.at_site(1);
-  const std::uint64_t one = program.acquire(1, 10);
+  const std::uint64_t block = program.acquire(1, 10);
   program.at_site(2);
   const std::uint64_t other = program.acquire(1, 20, kind::posix_memalign, 6);
   program.at_site(3);
   const std::uint64_t stays = program.reallocate(1, other, 30);  // a site that is not chosen
   program.at_site(2);
-  const std::uint64_t moves = program.reallocate(1, one, 40);
+  const std::uint64_t moves = program.reallocate(1, block, 40);
   program.release(1, stays);
   program.release(1, moves);
   const compiled made(program, censuses{100, {2}});
@@ -262,9 +262,9 @@ TEST(compiler, gives_chosen_sites_a_heap_of_their_own) {
 TEST(compiler, needs_no_more_slots_for_a_longer_recording) {
   synthetic_program program;
   for (int i = 0; i < 10'000; ++i) {
-    const std::uint64_t one = program.acquire(1, 16);
+    const std::uint64_t block = program.acquire(1, 16);
     const std::uint64_t other = program.acquire(1, 16);
-    program.release(1, one);
+    program.release(1, block);
     program.release(1, program.reallocate(1, other, 32));
   }
   EXPECT_EQ(compiled(program).head.slots, 8);
@@ -280,10 +280,10 @@ TEST(compiler, writes_times_that_a_replay_can_keep) {
   std::uint64_t last = 0;
   std::size_t times = 0;
   for (const recorded::segment& piece : made.work.segments_of(made.work.streams()[recorded::main_thread]))
-    for (const operation one : made.work.operations_of(piece))
-      if (one.what() == action::wait_until) {
-        EXPECT_GE(one.time(), last + 10);
-        last = one.time();
+    for (const operation step : made.work.operations_of(piece))
+      if (step.what() == action::wait_until) {
+        EXPECT_GE(step.time(), last + 10);
+        last = step.time();
         ++times;
       }
   EXPECT_EQ(times, 20);

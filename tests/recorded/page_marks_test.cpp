@@ -45,11 +45,11 @@ TEST(page_marks, loses_no_mark_where_threads_mark_at_the_same_time) {
   page_marks marks;
   constexpr std::uintptr_t each = 20'000, threads = 4;
   std::vector<std::thread> at_work;
-  for (std::uintptr_t one = 0; one < threads; ++one)
-    at_work.emplace_back([&marks, one] {
-      for (std::uintptr_t i = 0; i < each; ++i) marks.mark(at_page(1 + i * threads + one), 1);
+  for (std::uintptr_t thread = 0; thread < threads; ++thread)
+    at_work.emplace_back([&marks, thread] {
+      for (std::uintptr_t i = 0; i < each; ++i) marks.mark(at_page(1 + i * threads + thread), 1);
     });
-  for (std::thread& one : at_work) one.join();
+  for (std::thread& thread : at_work) thread.join();
   EXPECT_EQ(pages_of(marks).size(), each * threads);
 }
 

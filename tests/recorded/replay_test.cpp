@@ -143,11 +143,11 @@ TEST(replay, tells_at_a_census_what_holds_the_memory) {
     EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(end.number("memory")), 256 * 1024)
         << end.text;
     // The map splits the same pages.
-    for (const census_line& one : found) {
-      const std::vector<std::uint64_t> mapped = one.map();
-      EXPECT_EQ(mapped[0], one.number("live") + one.number("rounding"));
-      EXPECT_EQ(mapped[1], one.number("pinned"));
-      EXPECT_EQ(mapped[2], one.number("retained"));
+    for (const census_line& line : found) {
+      const std::vector<std::uint64_t> mapped = line.map();
+      EXPECT_EQ(mapped[0], line.number("live") + line.number("rounding"));
+      EXPECT_EQ(mapped[1], line.number("pinned"));
+      EXPECT_EQ(mapped[2], line.number("retained"));
     }
     ASSERT_EQ(end.sites().size(), 1);
     const std::vector<std::uint64_t> site = end.sites()[0];
@@ -163,7 +163,7 @@ TEST(replay, leaves_out_samples_alone) {
   if (!testing::own_pages_are_told()) GTEST_SKIP() << "an emulator runs this";
   const compiled made(testing::swapping_program(2, 1000, 8), censuses{500});
   std::vector<census_line> kept = censuses_of(made.file.path);
-  EXPECT_GT(std::erase_if(kept, [](const census_line& one) { return one.is("sample"); }), 0);
+  EXPECT_GT(std::erase_if(kept, [](const census_line& line) { return line.is("sample"); }), 0);
   const std::vector<census_line> found = censuses_of(made.file.path, "--no-samples");
   ASSERT_EQ(found.size(), kept.size());
   for (std::size_t place = 0; place < found.size(); ++place)
@@ -177,19 +177,19 @@ TEST(replay, takes_censuses_where_threads_swap_blocks) {
     const compiled made(program, censuses{3000, apart});
     const std::vector<census_line> found = censuses_of(made.file.path, "--fill all");
     ASSERT_EQ(found.size(), made.head.censuses);
-    for (const census_line& one : found) {
-      EXPECT_EQ(one.number("live"), one.number("live_bytes"));
+    for (const census_line& line : found) {
+      EXPECT_EQ(line.number("live"), line.number("live_bytes"));
       std::uint64_t blocks = 0, shared = 0;
-      for (const std::vector<std::uint64_t>& site : one.sites()) {
+      for (const std::vector<std::uint64_t>& site : line.sites()) {
         blocks += site[1];
         shared += site[4];
         EXPECT_LE(site[6], site[1] * site[7]);  // no age is above the oldest
       }
-      EXPECT_EQ(blocks, one.number("live_blocks"));
+      EXPECT_EQ(blocks, line.number("live_blocks"));
       // What sites share may lose a byte a page for each further site.
-      EXPECT_LE(shared, one.number("pinned"));
-      EXPECT_GE(shared + 1000, one.number("pinned"));
-      EXPECT_EQ(one.sites().back()[5], one.number("pinned"));
+      EXPECT_LE(shared, line.number("pinned"));
+      EXPECT_GE(shared + 1000, line.number("pinned"));
+      EXPECT_EQ(line.sites().back()[5], line.number("pinned"));
     }
   }
 }

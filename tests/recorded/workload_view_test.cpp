@@ -75,7 +75,7 @@ TEST(workload_view, accepts_no_operation_that_cannot_be_carried_out) {
     {
       workload_writer writer(file.path);
       for (std::uint32_t stream = 0; stream <= recorded::main_thread; ++stream) writer.add_stream();
-      for (const operation one : added) writer.add(recorded::main_thread, one);
+      for (const operation step : added) writer.add(recorded::main_thread, step);
       header head;
       head.slots = 8;
       writer.finish(head);

@@ -33,7 +33,7 @@ public:
       took_foreign_block = true;
   }
   bool has(const void* block) const {
-    return std::ranges::any_of(cells_, [block](const cell& one) { return one.bytes == block; });
+    return std::ranges::any_of(cells_, [block](const cell& held) { return held.bytes == block; });
   }
   bool all_back() const { return std::ranges::none_of(cells_, &cell::used); }
 

@@ -22,7 +22,7 @@ TEST(first_free, does_not_wait_for_another_threads_first_free) {
   testing::go_to_cpu(0);
   std::vector<void*> others(100'000);
   for (void*& other : others) other = std::malloc(size);
-  void* const one = std::malloc(size);
+  void* const memory = std::malloc(size);
   sem_t may_free, freed;
   sem_init(&may_free, 0, 0);
   sem_init(&freed, 0, 0);
@@ -35,7 +35,7 @@ TEST(first_free, does_not_wait_for_another_threads_first_free) {
   });
   std::thread stepping([&] {
     testing::go_to_cpu(1);
-    single_stepper::run([&] { std::free(one); });
+    single_stepper::run([&] { std::free(memory); });
   });
   unsigned stops = 0;
   for (; single_stepper::wait(); single_stepper::go_on(), ++stops) {

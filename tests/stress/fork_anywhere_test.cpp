@@ -24,10 +24,10 @@ void allocate_and_free(const one_of_each& foreign) {
   void* growing = nullptr;
   for (unsigned i = 0; i < std::size(sizes); ++i) {
     void* mine[3];
-    for (void*& one : mine) one = std::malloc(sizes[i]);
+    for (void*& memory : mine) memory = std::malloc(sizes[i]);
     growing = std::realloc(growing, sizes[i]);
     std::free(foreign[i]);
-    for (void* const one : mine) std::free(one);
+    for (void* const memory : mine) std::free(memory);
   }
   std::free(growing);
 }
@@ -126,9 +126,9 @@ TEST(fork_anywhere, while_another_thread_changes_spans) {
   std::array<unsigned char*, 20> changing = {};
   const auto change = [&](unsigned times) {
     for (unsigned i = 0; i < times; ++i) {
-      unsigned char*& one = changing[i % changing.size()];
-      std::free(one);
-      one = allocate(bytes);
+      unsigned char*& memory = changing[i % changing.size()];
+      std::free(memory);
+      memory = allocate(bytes);
     }
   };
   const auto prepare = [&] {
@@ -148,8 +148,8 @@ TEST(fork_anywhere, while_another_thread_changes_spans) {
     return 0;
   };
   EXPECT_GT(fork_at(1, prepare, [&] { change(40); }, as_child), 100U);
-  for (unsigned char* const one : kept) std::free(one);
-  for (unsigned char* const one : changing) std::free(one);
+  for (unsigned char* const memory : kept) std::free(memory);
+  for (unsigned char* const memory : changing) std::free(memory);
 }
 
 // One of eight of them lives on.
@@ -218,7 +218,7 @@ TEST(fork_anywhere, while_another_thread_has_many_large_blocks) {
     for (std::size_t i = from; i < to; ++i) large[i] = std::malloc(2'000'000);
   };
   const auto free_all = [&] {
-    for (void*& one : large) std::free(std::exchange(one, nullptr));
+    for (void*& memory : large) std::free(std::exchange(memory, nullptr));
   };
   const auto prepare = [&] { held = make_blocks(1000), allocate(0, at_once); };
   const auto as_child = [&] {

@@ -108,10 +108,10 @@ private:
     random_engine random(seed);
     for (unsigned round = 0; !stop.stop_requested(); ++round) {
       message* blocks[64];
-      for (message*& one : blocks) one = message::make(random);
-      for (message* const one : blocks) {
-        if (!one->intact()) std::abort();
-        std::free(one);
+      for (message*& letter : blocks) letter = message::make(random);
+      for (message* const letter : blocks) {
+        if (!letter->intact()) std::abort();
+        std::free(letter);
       }
       if (round % 16 == 0) malloc_trim(0);
     }
@@ -124,10 +124,10 @@ bool exchange_blocks(unsigned seed) {
   random_engine random(seed);
   for (unsigned round = 0; round < 200; ++round) {
     message* blocks[64];
-    for (message*& one : blocks) one = message::make(random);
-    for (message* const one : blocks) {
-      if (!one->intact()) return false;
-      std::free(one);
+    for (message*& letter : blocks) letter = message::make(random);
+    for (message* const letter : blocks) {
+      if (!letter->intact()) return false;
+      std::free(letter);
     }
   }
   return true;

@@ -21,10 +21,10 @@ inline void go_to_cpu(unsigned which) {
   unsigned cpu = 0;
   for (;; ++cpu)
     if (CPU_ISSET(cpu, &allowed_cpus()) && which-- == 0) break;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one);
+  cpu_set_t this_cpu;
+  CPU_ZERO(&this_cpu);
+  CPU_SET(cpu, &this_cpu);
+  sched_setaffinity(0, sizeof this_cpu, &this_cpu);
 }
 
 }  // namespace heaplab::testing

@@ -78,7 +78,7 @@ constexpr uid_t nobody = 65534;  // may not exceed a limit, as root may
 void reuse() {
   constexpr std::size_t count = std::size_t{1} << 16;
   std::vector<void*> blocks(count);
-  for (void*& one : blocks) one = allocate(small_bytes);
+  for (void*& memory : blocks) memory = allocate(small_bytes);
   for (std::size_t i = 0; i < count; ++i)
     if (i % 10 < 3) release(blocks[i], small_bytes);
   const std::size_t before = mallinfo2().arena;
@@ -89,8 +89,8 @@ void reuse() {
 void free_many_small_blocks() {
   constexpr std::size_t bytes = 1024;
   std::vector<void*> blocks((100U << 20) / bytes);
-  for (void*& one : blocks) one = std::malloc(bytes);
-  for (void* const one : blocks) std::free(one);
+  for (void*& memory : blocks) memory = std::malloc(bytes);
+  for (void* const memory : blocks) std::free(memory);
 }
 
 void retained() {
@@ -172,8 +172,8 @@ void free_many_blocks() {
   free_many_small_blocks();
   constexpr std::size_t bytes = 4U << 20;
   void* blocks[5];
-  for (void*& one : blocks) one = allocate(bytes);
-  for (void* const one : blocks) release(one, bytes);
+  for (void*& memory : blocks) memory = allocate(bytes);
+  for (void* const memory : blocks) release(memory, bytes);
 }
 
 // The memory goes back after two or three decay periods of a second, later where other processes are busy.
@@ -230,7 +230,7 @@ void refused() {
   usleep(2'000'000);
   if (anonymous_bytes() < idle_limit) std::_Exit(1);
   for (std::size_t size = 20'000; size < 200'000 && anonymous_bytes() >= idle_limit; size *= 2) {
-    for (void* const one : {allocate(size), allocate(2U << 20)}) std::free(one);
+    for (void* const memory : {allocate(size), allocate(2U << 20)}) std::free(memory);
     usleep(600'000);
   }
   std::printf("%s\n", anonymous_bytes() < idle_limit ? "later" : "never");

@@ -57,20 +57,20 @@ public:
   }
 
   part& of(frame_type type) {
-    for (part& one : parts)
-      if (one.header.type == type) return one;
+    for (part& piece : parts)
+      if (piece.header.type == type) return piece;
     return parts.emplace_back();
   }
 
   void write(const std::string& path) const {
     std::string whole(reinterpret_cast<const char*>(&head_), sizeof head_);
     std::vector<index_entry> index;
-    for (const part& one : parts) {
-      index.push_back({whole.size(), one.header.first, one.header.first_stamp, one.header.process,
-                       one.index_count != 0 ? one.index_count : one.header.count,
-                       static_cast<std::uint32_t>(one.payload.size()),
-                       static_cast<std::uint16_t>(one.header.type), 0});
-      add(whole, one.header, one.payload);
+    for (const part& piece : parts) {
+      index.push_back({whole.size(), piece.header.first, piece.header.first_stamp, piece.header.process,
+                       piece.index_count != 0 ? piece.index_count : piece.header.count,
+                       static_cast<std::uint32_t>(piece.payload.size()),
+                       static_cast<std::uint16_t>(piece.header.type), 0});
+      add(whole, piece.header, piece.payload);
     }
     file_trailer trailer{whole.size(), 0, trailer_magic};
     trailer.crc = crc_of(trailer);

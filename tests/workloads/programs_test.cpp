@@ -57,10 +57,11 @@ INSTANTIATE_TEST_SUITE_P(all, programs_test, ::testing::ValuesIn(programs),
                          [](const auto& of) { return std::string(of.param.name); });
 
 TEST(programs, help_tells_where_the_upper_bound_is_excluded) {
-  for (const program& one : programs) {
-    const std::string help = run_program(one.name, "--help").output;
+  for (const program& measured : programs) {
+    const std::string help = run_program(measured.name, "--help").output;
     const bool told = help.find("Every object is smaller than this") != std::string::npos;
-    EXPECT_EQ(told, one.name == std::string("larson") || one.name == std::string("shbench")) << help;
+    EXPECT_EQ(told, measured.name == std::string("larson") || measured.name == std::string("shbench"))
+        << help;
   }
 }
 

@@ -30,8 +30,8 @@ class AspectSummary:
 
     def shown(self, verdict: Verdict) -> list[str]:
         """The allocators with this verdict, the lowest ratio first."""
-        found = [name for name, judged in self.judged.items() if judged.verdict is verdict]
-        return sorted(found, key=lambda name: self.judged[name].ratio.estimate)
+        names = [name for name, judged in self.judged.items() if judged.verdict is verdict]
+        return sorted(names, key=lambda name: self.judged[name].ratio.estimate)
 
 
 def aspect_summaries(analysis: Analysis) -> list[AspectSummary]:
@@ -39,12 +39,12 @@ def aspect_summaries(analysis: Analysis) -> list[AspectSummary]:
 
     With fewer, the means over all cells say the same.
     """
-    found = studies_by_aspect(analysis)
+    by_aspect = studies_by_aspect(analysis)
     others = [name for name in analysis.allocators if name != analysis.baseline]
-    if len(found) < 2 or not others:
+    if len(by_aspect) < 2 or not others:
         return []
-    controls = [_mean(studies, analysis.baseline + CONTROL_SUFFIX) for studies in found.values()]
-    ratios = [[_mean(studies, name) for name in others] for studies in found.values()]
+    controls = [_mean(studies, analysis.baseline + CONTROL_SUFFIX) for studies in by_aspect.values()]
+    ratios = [[_mean(studies, name) for name in others] for studies in by_aspect.values()]
     own = [control for control in controls for _ in others]
     judged = iter(stats.judge_family(list(chain.from_iterable(ratios)), own))
     return [
@@ -52,21 +52,21 @@ def aspect_summaries(analysis: Analysis) -> list[AspectSummary]:
             about,
             {name: next(judged) for name in others},
             control,
-            sum(len(cells_of(study)) for study in found[about]),
-            max(1 / len(found[about]) / len(cells_of(study)) for study in found[about]),
+            sum(len(cells_of(study)) for study in by_aspect[about]),
+            max(1 / len(by_aspect[about]) / len(cells_of(study)) for study in by_aspect[about]),
         )
-        for about, control in zip(found, controls, strict=True)
+        for about, control in zip(by_aspect, controls, strict=True)
     ]
 
 
 def studies_by_aspect(analysis: Analysis) -> dict[spec.Aspect, list[Study]]:
     """The studies in which every allocator ran and that have the metric of their aspect."""
-    found: dict[spec.Aspect, list[Study]] = {}
+    studies: dict[spec.Aspect, list[Study]] = {}
     for study in chain.from_iterable(map(analysis.summarised, ("synthetic", "program"))):
         about = study.experiment.aspect
         if isinstance(about, spec.Aspect) and metric_of(study, about.measure) and cells_of(study):
-            found.setdefault(about, []).append(study)
-    return found
+            studies.setdefault(about, []).append(study)
+    return studies
 
 
 def metric_of(study: Study, measure: str) -> str:
@@ -100,8 +100,8 @@ def _mean(studies: Iterable[Study], name: str) -> Interval:
     for study in studies:
         about = study.experiment.aspect
         assert isinstance(about, spec.Aspect)
-        found = study.cell_pairs(study.baseline, name, metric_of(study, about.measure))
-        if len(found) < len(cells_of(study)):
+        pairs = study.cell_pairs(study.baseline, name, metric_of(study, about.measure))
+        if len(pairs) < len(cells_of(study)):
             return Interval(nan)
-        groups.append(found)
+        groups.append(pairs)
     return stats.geometric_mean(groups)

@@ -35,9 +35,9 @@ class Effect:
 
 def levels_of(analysis: Analysis) -> Levels:
     """The levels of all arms; empty if the arms are no factorial or one of them gave no figure."""
-    found = {name: arm.levels for name, arm in analysis.results.libraries.items() if arm.levels}
+    by_arm = {name: arm.levels for name, arm in analysis.results.libraries.items() if arm.levels}
     silent = any(arm.void for arm in analysis.results.libraries.values())
-    return {} if silent or len(found) < len(analysis.allocators) else found
+    return {} if silent or len(by_arm) < len(analysis.allocators) else by_arm
 
 
 def effects(analysis: Analysis, kind: str, metrics: tuple[str | None, ...]) -> list[Effect]:
@@ -60,14 +60,14 @@ def groups_of(
     analysis: Analysis, kind: str, metrics: Iterable[str | None], levels: Levels, group: tuple[str, ...]
 ) -> list[list[Keyed]]:
     """By study: the pairs of all cells in which every arm has values, with their keys."""
-    found = []
+    groups = []
     for metric in metrics:
         for study in analysis.summarised(kind):
             if metric or study.is_timed:
                 name, low = metric or study.main_metric, levels[analysis.baseline]
                 pairs = ((sides(study, cell, name, levels, low, group), cell) for cell in study.cells)
-                found.append(study.keyed(pairs))
-    return [pairs for pairs in found if pairs]
+                groups.append(study.keyed(pairs))
+    return [pairs for pairs in groups if pairs]
 
 
 def sides(

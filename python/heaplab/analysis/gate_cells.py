@@ -74,18 +74,18 @@ def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCel
     If two campaigns measured the same metric of a cell, the later campaign counts.
     """
     every = (comparison for analysis in analyses for comparison in cells_of(analysis, limits))
-    found = list(
+    cells = list(
         {
             (comparison.experiment, comparison.cell, comparison.metric): comparison for comparison in every
         }.values()
     )
     ratios, controls = (
-        [comparison.ratio for comparison in found],
-        [comparison.control for comparison in found],
+        [comparison.ratio for comparison in cells],
+        [comparison.control for comparison in cells],
     )
-    verdicts = stats.judge_gate(ratios, controls, [comparison.limit for comparison in found])
+    verdicts = stats.judge_gate(ratios, controls, [comparison.limit for comparison in cells])
     judged = [
-        replace(comparison, verdict=verdict) for comparison, verdict in zip(found, verdicts, strict=True)
+        replace(comparison, verdict=verdict) for comparison, verdict in zip(cells, verdicts, strict=True)
     ]
     counted = {
         (comparison.experiment, comparison.cell)

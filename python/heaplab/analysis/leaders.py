@@ -14,7 +14,7 @@ from heaplab.stats import Interval
 
 def rankings(analysis: Analysis) -> list[list[str]]:
     """The arms that may lead by time, by memory and by both together, each ranking with the best first."""
-    return [may_lead(found) for found in measures(analysis)]
+    return [may_lead(judged) for judged in measures(analysis)]
 
 
 def improvements(analysis: Analysis) -> list[list[str]]:
@@ -22,7 +22,7 @@ def improvements(analysis: Analysis) -> list[list[str]]:
 
     An arm far behind the leader may still add to what the leader saves.
     """
-    return [may_lead_or_better(found) for found in measures(analysis)]
+    return [may_lead_or_better(judged) for judged in measures(analysis)]
 
 
 def measures(analysis: Analysis) -> list[Mapping[str, Interval]]:

@@ -68,8 +68,8 @@ def _with_page_tables(run: Run) -> float | None:
 
 
 def _sample_value(run: Run, metric: str) -> float | None:
-    found = run.sample.metrics.get(metric) if run.sample else None
-    return found.value if found else None
+    metric_value = run.sample.metrics.get(metric) if run.sample else None
+    return metric_value.value if metric_value else None
 
 
 def _process_value(process: Process, metric: str) -> float | None:

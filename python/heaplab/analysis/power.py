@@ -128,12 +128,12 @@ def noises(studies: Iterable[Study]) -> Iterator[tuple[Noise, int]]:
             blocks = sorted(set.intersection(*map(set, values))) if values else []
             rows = [[own[block] for own in values] for block in blocks]
             loads = [[foreign_share(study.good[cell, name][block]) for name in names] for block in blocks]
-            if all(value > 0 for row in rows for value in row) and (found := stats.noise(rows, loads)):
-                yield found, len(rows) * len(names)
+            if all(value > 0 for row in rows for value in row) and (noise := stats.noise(rows, loads)):
+                yield noise, len(rows) * len(names)
 
 
-def mean_noise(found: Iterable[tuple[Noise, int]]) -> Noise | None:
-    known = list(found)
+def mean_noise(weighted: Iterable[tuple[Noise, int]]) -> Noise | None:
+    known = list(weighted)
     if not known:
         return None
     runs = sum(count for _, count in known)

@@ -113,9 +113,9 @@ def run_rows(analysis: Analysis) -> Iterator[Row]:
             "reason": run.reason,
         }
         values = {name: value_of(run, name, study.workload.metrics) for name in names}
-        found = {name: value for name, value in values.items() if value is not None}
-        if not found or run.status != "ok":
+        known = {name: value for name, value in values.items() if value is not None}
+        if not known or run.status != "ok":
             yield row | {"metric": "", "unit": "", "value": None}
             continue
-        for name, value in found.items():
+        for name, value in known.items():
             yield row | {"metric": name, "unit": study.metric(name).unit, "value": value}

@@ -118,21 +118,21 @@ class Study:
 
     def metric(self, name: str) -> spec.MetricSpec:
         """Title, unit and direction of a metric. Raises UsageError for an undefined name."""
-        found = self.workload.metrics.get(name) or (PROCESS_METRICS | LATENCY_METRICS | COUNTED_METRICS).get(
-            name
-        )
-        if found is None:
+        described = self.workload.metrics.get(name) or (
+            PROCESS_METRICS | LATENCY_METRICS | COUNTED_METRICS
+        ).get(name)
+        if described is None:
             known = ", ".join([*self.workload.metrics, *PROCESS_METRICS])
             raise UsageError(f"{self.experiment.id}: no metric '{name}'; there are {known}")
-        return found
+        return described
 
     def values(self, cell: MeasuredCell, candidate: str, metric: str) -> dict[int, float]:
         """The values of a candidate in a cell, by block. Runs without the metric are left out."""
         key = (cell, candidate, metric)
         if key not in self._values:
             runs = sorted(self.good.get((cell, candidate), {}).items())
-            found = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
-            self._values[key] = {block: value for block, value in found.items() if value is not None}
+            by_block = {block: value_of(run, metric, self.workload.metrics) for block, run in runs}
+            self._values[key] = {block: value for block, value in by_block.items() if value is not None}
         return self._values[key]
 
     def shows(self, cell: MeasuredCell, metric: str) -> bool:
@@ -244,14 +244,14 @@ class Study:
 
     def outliers(self, metric: str) -> list[tuple[MeasuredCell, str, int, float, float]]:
         """(cell, candidate, block, value, median) of every outlier. Outliers are shown and count."""
-        found = []
+        outlying = []
         for cell, candidate in self.good:
             values = self.values(cell, candidate, metric)
             median = self.median(cell, candidate, metric).estimate
             for position in stats.outliers(list(values.values())):
                 block = list(values)[position]
-                found.append((cell, candidate, block, values[block], median))
-        return found
+                outlying.append((cell, candidate, block, values[block], median))
+        return outlying
 
 
 def studies_of(

@@ -185,7 +185,7 @@ class Analysis:
 
     def _cells(self, kind: str, allocator: str) -> tuple[int, int]:
         """The number of cells in which allocator and baseline have values, and of all cells that count."""
-        found = [
+        cells = [
             all(
                 study.pair(cell, self.baseline, allocator, metric)[0]
                 for metric in (study.main_metric, *((MEMORY,) if study.shows(cell, MEMORY) else ()))
@@ -193,4 +193,4 @@ class Analysis:
             for study in self.summarised(kind)
             for cell in study.cells_that_count
         ]
-        return sum(found), len(found)
+        return sum(cells), len(cells)

@@ -22,7 +22,7 @@ def worst_cells(analysis: Analysis, kind: str) -> dict[str, WorstCell]:
 
     An allocator without any value is left out.
     """
-    found: dict[str, WorstCell] = {}
+    worst: dict[str, WorstCell] = {}
     for study in (study for study in analysis.summarised(kind) if study.is_timed):
         for cell in study.cells:
             costs = _costs(study, cell)
@@ -31,9 +31,9 @@ def worst_cells(analysis: Analysis, kind: str) -> dict[str, WorstCell]:
             best = min(costs, key=costs.__getitem__)
             for name, cost in costs.items():
                 here = WorstCell(cost / costs[best], study.experiment.id, cell, best)
-                if name not in found or here.ratio > found[name].ratio:
-                    found[name] = here
-    return found
+                if name not in worst or here.ratio > worst[name].ratio:
+                    worst[name] = here
+    return worst
 
 
 def _costs(study: Study, cell: MeasuredCell) -> dict[str, float]:

@@ -25,19 +25,19 @@ def arms(
         raise UsageError("--factorial excludes --allocators and --allocator: it names its arms itself")
     if factorial:
         catalog = with_own(catalog, [arm for arm in factorial if arm.settings or arm.library])
-        found = [arm_of(catalog, arm.name).model_copy(update={"levels": arm.levels}) for arm in factorial]
+        chosen = [arm_of(catalog, arm.name).model_copy(update={"levels": arm.levels}) for arm in factorial]
     else:
         catalog = with_own(catalog, own)
-        found = libraries(catalog, asked, own)
-    if found[0].void:
-        raise UsageError(f"{found[0].allocator}: {found[0].void}; it is the baseline")
-    void = {arm.allocator: arm.void for arm in found[1:] if arm.void}
-    if void and len(void) == len(found) - 1:
+        chosen = libraries(catalog, asked, own)
+    if chosen[0].void:
+        raise UsageError(f"{chosen[0].allocator}: {chosen[0].void}; it is the baseline")
+    void = {arm.allocator: arm.void for arm in chosen[1:] if arm.void}
+    if void and len(void) == len(chosen) - 1:
         reasons = "; ".join(f"{name} is void: {reason}" for name, reason in void.items())
-        raise UsageError(f"nothing to compare {found[0].allocator} with: {reasons}")
+        raise UsageError(f"nothing to compare {chosen[0].allocator} with: {reasons}")
     for name, reason in void.items():
         note(f"{name} is void: {reason}")
-    return catalog, found
+    return catalog, chosen
 
 
 def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]) -> list[Arm]:
@@ -64,16 +64,16 @@ def libraries(catalog: Catalog, asked: str | None, own: Sequence[GivenAllocator]
     if not must and BASELINE in names:
         names.remove(BASELINE)
         names.insert(0, BASELINE)
-    found = []
+    chosen = []
     for name in dict.fromkeys(names):
         try:
-            found.append(arm_of(catalog, name))
+            chosen.append(arm_of(catalog, name))
         except locate.NotHereError as error:
             if must:
                 raise
             if sys.stderr.isatty():
                 note(f"left out {error}")
-    return found
+    return chosen
 
 
 def baseline_of(own: Sequence[GivenAllocator]) -> str:

@@ -142,10 +142,10 @@ class AtlasSite:
         return Table("", ["campaigns", "first", "last"], rows, "machine")
 
     def of_workloads(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        experiments: dict[str, list[str]] = {}
         for item in self.atlas.experiments.values():
-            found.setdefault(item.workload, []).append(item.id)
-        return dict(sorted(found.items()))
+            experiments.setdefault(item.workload, []).append(item.id)
+        return dict(sorted(experiments.items()))
 
     def allocator(self, name: str, place: str) -> AtlasPage:
         own = [ratio for ratio in self.atlas.ratios if ratio.ratio.allocator == name]
@@ -175,13 +175,13 @@ class AtlasSite:
             {"machine": self.atlas.machines, "measure": list(MEASURES)},
         )
 
-    def drawn(self, found: Sequence[Dated], by: Callable[[Dated], str]) -> list[Drawing]:
+    def drawn(self, ratios: Sequence[Dated], by: Callable[[Dated], str]) -> list[Drawing]:
         """A picture for each subject and measure: one panel, a line for each value of `by`."""
         lines: dict[tuple[str, str], dict[str, list[Dated]]] = {}
-        for each in found:
+        for each in ratios:
             subject = lines.setdefault((each.ratio.about, each.ratio.measure), {})
             subject.setdefault(by(each), []).append(each)
-        styles = palette.styles(["", *sorted({by(dated) for dated in found})])
+        styles = palette.styles(["", *sorted({by(dated) for dated in ratios})])
         drawn = [
             over_time(titled(about, measure), {"": own}, styles) for (about, measure), own in lines.items()
         ]
@@ -207,15 +207,15 @@ class AtlasSite:
 
     def experiment(self, name: str) -> AtlasSection:
         about = self.atlas.experiments[name]
-        found = [ratio for ratio in self.atlas.ratios if ratio.ratio.about == name]
+        ratios = [ratio for ratio in self.atlas.ratios if ratio.ratio.about == name]
         rows = [
-            (link(self.links, "../", "allocator", dated.ratio.allocator), dated) for dated in newest(found)
+            (link(self.links, "../", "allocator", dated.ratio.allocator), dated) for dated in newest(ratios)
         ]
         styles = palette.styles(["", *self.atlas.allocators])
         drawn = [
             over_time(
                 titled(about.title, measure),
-                {machine: self.by_allocator(found, machine, measure) for machine in self.atlas.machines},
+                {machine: self.by_allocator(ratios, machine, measure) for machine in self.atlas.machines},
                 styles,
             )
             for measure in MEASURES
@@ -230,9 +230,9 @@ class AtlasSite:
         )
 
     @staticmethod
-    def by_allocator(found: Sequence[Dated], machine: str, measure: str) -> dict[str, list[Dated]]:
+    def by_allocator(ratios: Sequence[Dated], machine: str, measure: str) -> dict[str, list[Dated]]:
         lines: dict[str, list[Dated]] = {}
-        for dated in found:
+        for dated in ratios:
             if dated.campaign.machine == machine and dated.ratio.measure == measure:
                 lines.setdefault(dated.ratio.allocator, []).append(dated)
         return lines
@@ -260,9 +260,9 @@ class AtlasSite:
             {},
         )
 
-    def last_of(self, found: Sequence[Dated], measure: str, corner: str) -> Table:
+    def last_of(self, ratios: Sequence[Dated], measure: str, corner: str) -> Table:
         rows: dict[str, dict[str, Dated]] = {}
-        for dated in found:
+        for dated in ratios:
             if dated.ratio.measure == measure:
                 about = dated.ratio.about
                 title = self.to_workload(about) if corner == "experiment" else about

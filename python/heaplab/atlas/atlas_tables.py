@@ -31,7 +31,7 @@ def ratio_of(dated: Dated, *, colored: bool = False, remark: str = "") -> Entry:
     return ratio_entry(dated.ratio.judged, METRICS[dated.ratio.measure], colored=colored, remark=remark)
 
 
-def newest(found: Iterable[Dated]) -> list[Dated]:
+def newest(ratios: Iterable[Dated]) -> list[Dated]:
     """The last ratio of each subject, measure, allocator, build, machine and scale, the newest first."""
     last = {
         (
@@ -42,14 +42,14 @@ def newest(found: Iterable[Dated]) -> list[Dated]:
             dated.campaign.machine,
             dated.campaign.scale,
         ): dated
-        for dated in found
+        for dated in ratios
     }
     return sorted(last.values(), key=lambda dated: (dated.campaign.started, dated.ratio.about), reverse=True)
 
 
 def ratio_table(caption: str, corner: str, rows: Sequence[tuple[str, Dated]]) -> Table:
     columns = ["measure", "to the baseline", "verdict", "version", "baseline", "machine", "date"]
-    found = []
+    body = []
     for name, dated in rows:
         entries = [
             left(dated.ratio.measure),
@@ -60,8 +60,8 @@ def ratio_table(caption: str, corner: str, rows: Sequence[tuple[str, Dated]]) ->
             left(dated.campaign.machine),
             left(f"{dated.campaign.date}, {dated.campaign.scale}"),
         ]
-        found.append((name, entries))
-    return Table(caption, columns, found, corner)
+        body.append((name, entries))
+    return Table(caption, columns, body, corner)
 
 
 def matrix(caption: str, corner: str, rows: Mapping[str, Mapping[str, Dated]]) -> Table:

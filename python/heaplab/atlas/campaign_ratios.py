@@ -129,9 +129,11 @@ def ratios_of(analysis: Analysis, known: Mapping[str, Any]) -> Iterator[AtlasRat
     for measure in MEASURES:
         studies = [(study, metric_of(study, measure)) for study in analysis.between_allocators]
         groups = [[*of_study(study, metric)] for study, metric in studies if metric]
-        found = list(chain.from_iterable(groups))
-        judged = stats.judge_family([ratio for *_, ratio, _ in found], [judgement for *_, judgement in found])
-        for (study, name, _, _), each in zip(found, judged, strict=True):
+        ratios = list(chain.from_iterable(groups))
+        judged = stats.judge_family(
+            [ratio for *_, ratio, _ in ratios], [judgement for *_, judgement in ratios]
+        )
+        for (study, name, _, _), each in zip(ratios, judged, strict=True):
             settings = settings_of(analysis, study, known)
             yield AtlasRatio(study.experiment.id, measure, name, each, settings)
 

@@ -45,8 +45,10 @@ class Atlas:
     @cached_property
     def experiments(self) -> dict[str, AtlasExperiment]:
         """The experiments by id, each as the last campaign measured it."""
-        found = {name: item for campaign in self.campaigns for name, item in campaign.experiments.items()}
-        return dict(sorted(found.items()))
+        experiments = {
+            name: item for campaign in self.campaigns for name, item in campaign.experiments.items()
+        }
+        return dict(sorted(experiments.items()))
 
     @cached_property
     def ratios(self) -> list[Dated]:

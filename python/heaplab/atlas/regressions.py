@@ -35,21 +35,21 @@ class BuildChange:
 def build_changes(atlas: Atlas) -> list[BuildChange]:
     # The last ratio of every build, in the order in which the builds appeared: a key keeps its first place.
     builds = [{dated.build: dated for dated in line}.values() for line in lines(atlas)]
-    found = [change(old, new) for line in builds for old, new in pairwise(line)]
+    changes = [change(old, new) for line in builds for old, new in pairwise(line)]
     verdicts = stats.judge_gate(
-        [each.ratio for each in found], [each.control for each in found], [each.limit for each in found]
+        [each.ratio for each in changes], [each.control for each in changes], [each.limit for each in changes]
     )
-    return [replace(each, verdict=verdict) for each, verdict in zip(found, verdicts, strict=True)]
+    return [replace(each, verdict=verdict) for each, verdict in zip(changes, verdicts, strict=True)]
 
 
 def lines(atlas: Atlas) -> Iterable[list[Dated]]:
     """Ratios that may be compared, the oldest first."""
-    found: dict[tuple[str, str, str, str], list[Dated]] = {}
+    by_build: dict[tuple[str, str, str, str], list[Dated]] = {}
     for dated in atlas.ratios:
         ratio = dated.ratio
         key = (ratio.about, ratio.measure, ratio.allocator, ratio.settings)
-        found.setdefault(key, []).append(dated)
-    return found.values()
+        by_build.setdefault(key, []).append(dated)
+    return by_build.values()
 
 
 def change(old: Dated, new: Dated) -> BuildChange:

@@ -48,7 +48,7 @@ def lengths(campaign: Campaign, walls: Mapping[str, float]) -> dict[str, float]:
     by_experiment: dict[str, list[float]] = {}
     for cell in fitted:
         by_experiment.setdefault(cell.experiment.id, []).append(walls[cell.key])
-    return {name: PILOT_SHARE * target / fmean(found) for name, found in by_experiment.items()}
+    return {name: PILOT_SHARE * target / fmean(durations) for name, durations in by_experiment.items()}
 
 
 def cells(campaign: Campaign) -> list[Cell]:

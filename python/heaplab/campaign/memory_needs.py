@@ -32,8 +32,8 @@ def in_words(size: int) -> str:
 def estimates(comparisons: Iterable[Comparison]) -> dict[str, int]:
     """Bytes that a run of each cell will need, by key; cells without an estimate are left out."""
     cells = [cell for comparison in comparisons for cell in comparison.cells]
-    found = {cell.key: estimate(cell) for cell in cells if cell.workload.kind == "synthetic"}
-    return {key: size for key, size in found.items() if size}
+    needs = {cell.key: estimate(cell) for cell in cells if cell.workload.kind == "synthetic"}
+    return {key: size for key, size in needs.items() if size}
 
 
 def estimate(cell: Cell) -> int:

@@ -26,13 +26,13 @@ def input_of(path: Path) -> Input:
 def own_file() -> Path | None:
     """The path of the regular file on heaplab's own standard input, while the path exists; else None."""
     try:
-        found = os.fstat(0)
+        status = os.fstat(0)
     except OSError:
         return None  # standard input is closed
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return None
     name = OWN.readlink()
-    return name if name.exists() and os.path.samestat(name.stat(), found) else OWN
+    return name if name.exists() and os.path.samestat(name.stat(), status) else OWN
 
 
 @contextmanager

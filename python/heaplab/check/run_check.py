@@ -91,13 +91,13 @@ def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[A
         raise UsageError("check: name libraries or allocators, or give --all")
     if not everything:
         return [library_of(catalog, name) for name in names]
-    found = []
+    arms = []
     for name in catalog.allocator_names():
         try:
-            found.append(locate.locate(catalog, name))
+            arms.append(locate.locate(catalog, name))
         except locate.NotHereError as error:
             note(f"left out {error}")
-    return found
+    return arms
 
 
 def library_of(catalog: Catalog, name: str) -> Arm:

@@ -144,13 +144,13 @@ def higher_is_better(study: Study, expectation: spec.Expectation) -> bool:
 
 def allocators_of(experiment: spec.Experiment) -> list[str]:
     """The allocators that its sentences speak of, in their order."""
-    found: list[Any] = []
+    names: list[Any] = []
     for expectation in experiment.expectations:
         arguments = expectation.arguments
-        found += listed(arguments.get("allocator", []))
+        names += listed(arguments.get("allocator", []))
         if "along" not in arguments and not experiment.compare:
-            found += listed(arguments.get("than", []))
-    return list(dict.fromkeys(map(str, found)))
+            names += listed(arguments.get("than", []))
+    return list(dict.fromkeys(map(str, names)))
 
 
 def _cells(study: Study, test: ClaimTest, arguments: dict[str, Any]) -> list[MeasuredCell]:

@@ -54,10 +54,10 @@ def program_advice(program: tuple[str, ...]) -> list[str]:
 
     path = interposition.resolve_program(program[0], os.environ)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
-        found = deep_binding.deep_bound(
+        bound = deep_binding.deep_bound(
             [str(path), *program[1:]], execute.plain_environment(), Path(folder), PROGRAM_LIMIT_S
         )
-    return [deep_binding.warning(found) or f"{program[0]} opens no library with RTLD_DEEPBIND"]
+    return [deep_binding.warning(bound) or f"{program[0]} opens no library with RTLD_DEEPBIND"]
 
 
 def unsafe_here(catalog: Catalog) -> list[str]:

@@ -24,10 +24,10 @@ def show(extra: tuple[Path, ...], asked: str, *, as_json: bool) -> None:
     # Here because workloads and experiments take time to import, and a list of allocators needs none.
     from heaplab.inventory import shown_things
 
-    found = list(shown_things.things(catalog, asked))
-    if not found:
+    things = list(shown_things.things(catalog, asked))
+    if not things:
         raise UsageError(f"show: the catalog has no {asked!r}; `heaplab show KIND` lists {', '.join(KINDS)}")
     if as_json:
-        click.echo(json.dumps(shown_things.as_plain(found), indent=2))
+        click.echo(json.dumps(shown_things.as_plain(things), indent=2))
     else:
-        click.echo(shown_things.as_text(asked, found))
+        click.echo(shown_things.as_text(asked, things))

@@ -20,13 +20,13 @@ Shown = allocator_spec.Allocator | spec.Workload | spec.Experiment | spec.Suite
 Found = tuple[str, Shown, Iterator[Row]]  # kind, thing, rows
 
 
-def as_plain(found: Sequence[Found]) -> dict[str, Any]:
-    return {kind: TypeAdapter(type(thing)).dump_python(thing, mode="json") for kind, thing, _ in found}
+def as_plain(things: Sequence[Found]) -> dict[str, Any]:
+    return {kind: TypeAdapter(type(thing)).dump_python(thing, mode="json") for kind, thing, _ in things}
 
 
-def as_text(name: str, found: Sequence[Found]) -> str:
+def as_text(name: str, things: Sequence[Found]) -> str:
     width = min(WIDTH_MOST, shutil.get_terminal_size((WIDTH_MOST, 24)).columns)
-    pages = [[(kind, f"{name}: {thing.title}"), *rows] for kind, thing, rows in found]
+    pages = [[(kind, f"{name}: {thing.title}"), *rows] for kind, thing, rows in things]
     return "\n\n".join("\n".join(laid_out(page, width)) for page in pages)
 
 

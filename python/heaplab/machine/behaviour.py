@@ -106,7 +106,7 @@ def word_after(content: bytes, name: bytes) -> bytes:
 def is_written(pid: int, descriptor: str) -> bool:
     """Whether a descriptor writes a regular file that has a name."""
     path = f"/proc/{pid}/fd/{descriptor}"
-    found = os.stat(path)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink == 0:
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink == 0:
         return False
     return os.lstat(path).st_mode & stat.S_IWUSR != 0

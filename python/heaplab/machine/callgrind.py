@@ -64,9 +64,9 @@ class InstructionCounter:
         """The counts since `forget`."""
         total, threads, objects = 0, {"": 0}, set()
         for path in self._folder.iterdir():
-            if found := FILE.fullmatch(path.name):
+            if match := FILE.fullmatch(path.name):
                 text = path.read_text(errors="replace")
                 total += sum(map(int, TOTAL.findall(text)[-1:]))
-                threads[found[1]] = threads.get(found[1], 0) + 1
+                threads[match[1]] = threads.get(match[1], 0) + 1
                 objects |= set(OBJECT.findall(text))
         return InstructionCount(total, max(threads.values()), frozenset(objects))

@@ -102,11 +102,11 @@ def memory_amounts() -> dict[str, int]:
 
 def caches() -> dict[str, str]:
     """The size of each cache of the first CPU: {"L1 Data": "32K", ...}."""
-    found = {}
+    sizes = {}
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (read(str(index / name)) for name in ("level", "type", "size"))
-        found[f"L{level} {kind}"] = size or "?"
-    return found
+        sizes[f"L{level} {kind}"] = size or "?"
+    return sizes
 
 
 def bracketed(choice: str | None) -> str | None:

@@ -131,11 +131,11 @@ def resolve_program(program: str, environment: Mapping[str, str]) -> Path:
 
     Symbolic links are not followed: some programs behave according to the name by which they are called.
     """
-    found = shutil.which(program, path=environment.get("PATH", os.defpath))
-    if found is None:
+    path = shutil.which(program, path=environment.get("PATH", os.defpath))
+    if path is None:
         there = "/" in program and Path(program).exists()
         raise UsageError(f"{program}: {'not an executable file' if there else 'no such program'}")
-    return Path(found).absolute()
+    return Path(path).absolute()
 
 
 def interpreter_of(program: Path) -> Path:

@@ -65,11 +65,11 @@ def field_of(content: bytes, name: bytes) -> int:
 
 def cpu_of(tree: Iterable[int]) -> dict[int, float]:
     """CPU seconds that each process has used, including children for which it has waited."""
-    found = {}
+    seconds = {}
     for pid in tree:
         with contextlib.suppress(OSError):
-            found[pid] = own_cpu(pid) + children_cpu(pid)
-    return found
+            seconds[pid] = own_cpu(pid) + children_cpu(pid)
+    return seconds
 
 
 def own_cpu(pid: int) -> float:

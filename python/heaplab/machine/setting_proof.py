@@ -114,18 +114,18 @@ def fault_of_glibc(name: str, value: str, library: Arm) -> str:
     return ""
 
 
-def fault_of_tunable(name: str, wanted: str, found: str, least: str, most: str) -> str:
-    if number_of(wanted) is not None and number_of(wanted) == number_of(found):
+def fault_of_tunable(name: str, wanted: str, effective: str, least: str, most: str) -> str:
+    if number_of(wanted) is not None and number_of(wanted) == number_of(effective):
         return ""
     bounds = f", allowed is {least} to {most}" if least else ""
-    return f"{name}={wanted} is not in effect: ld.so has {found or 'nothing'}{bounds}"
+    return f"{name}={wanted} is not in effect: ld.so has {effective or 'nothing'}{bounds}"
 
 
 def tunables(environment: Mapping[str, str]) -> dict[str, tuple[str, str, str]]:
     """By name: the effective value and its bounds ("" if there are none)."""
     loader = elf.interpreter(Path(sys.executable).resolve())
     text = output_of([loader, "--list-tunables"], dict(environment)) if loader else ""
-    return {found[1]: (found[2], found[3] or "", found[4] or "") for found in TUNABLE.finditer(text)}
+    return {match[1]: (match[2], match[3] or "", match[4] or "") for match in TUNABLE.finditer(text)}
 
 
 def number_of(text: str) -> int | None:
@@ -145,17 +145,17 @@ def fault_of_jemalloc(name: str, value: str, library: Arm) -> str:
     effective = dict(re.findall(r"^ *opt\.(\w+): (\S+)", printed, re.MULTILINE))
     for entry in value.split(","):
         option, _, wanted = entry.partition(":")
-        found = effective.get(option, wanted)
+        in_effect = effective.get(option, wanted)
         plain = wanted in (*ON, *OFF) or number_of(wanted) is not None
-        if plain and found.strip('"') != wanted:
-            return f"{name}={entry} is not in effect: jemalloc has {found}"
+        if plain and in_effect.strip('"') != wanted:
+            return f"{name}={entry} is not in effect: jemalloc has {in_effect}"
     return "" if effective else f"{name}={value}: jemalloc printed no options, so nothing is proved"
 
 
 def fault_of_mimalloc(name: str, value: str, library: Arm) -> str:
     printed = output_of(PROBE, asking(library, {"MIMALLOC_VERBOSE": "1", name: value}))
     option = name.removeprefix(MIMALLOC).lower()
-    effective = {found[1]: (found[2], found[3]) for found in MIMALLOC_OPTION.finditer(printed)}
+    effective = {match[1]: (match[2], match[3]) for match in MIMALLOC_OPTION.finditer(printed)}
     if option not in effective:
         return f"mimalloc has no option {option!r} ({name})"
     if f"{name.lower()} has an invalid value" in printed:
@@ -174,8 +174,8 @@ def switched(value: str) -> str:
 
 def kibibytes(size: str) -> str:
     """A size in KiB, rounded up as mimalloc prints it; any other text unchanged."""
-    found = MIMALLOC_SIZE.fullmatch(size)
-    return str(-(-int(found[1]) * 1024 ** " KMGT".index(found[2] or " ") // 1024)) if found else size
+    match = MIMALLOC_SIZE.fullmatch(size)
+    return str(-(-int(match[1]) * 1024 ** " KMGT".index(match[2] or " ") // 1024)) if match else size
 
 
 def fault_of_scudo(name: str, value: str, library: Arm) -> str:
@@ -190,8 +190,8 @@ def fault_of_own(name: str, value: str, library: Arm) -> str:
     if not holds(library, name):
         return f"{Path(library.preload[0]).name} does not read {name}"
     printed = output_of(PROBE, asking(library, {}))
-    found = re.search(rf"heaplab: {re.escape(name)}=.*: wanted is (.*?);", printed)
-    return f"{name}={value}: wanted is {found[1]}" if found else ""
+    match = re.search(rf"heaplab: {re.escape(name)}=.*: wanted is (.*?);", printed)
+    return f"{name}={value}: wanted is {match[1]}" if match else ""
 
 
 def asking(library: Arm, more: Mapping[str, str]) -> dict[str, str]:

@@ -43,25 +43,25 @@ def usable(root: Path = ROOT, allowed: Iterable[int] | None = None) -> list[Cpu]
     nodes = node_of_each(root)
     slow = listed(text(root / SLOW_PART))
     cores: Counter[str] = Counter()
-    found = []
+    cpus = []
     for number in numbers:
         folder = root / CPU_FOLDER / f"cpu{number}"
         core = text(folder / "topology/thread_siblings_list") or str(number)
         capacity = text(folder / "cpu_capacity")
         speed = int(capacity) if capacity.isdigit() else FULL_CAPACITY - (number in slow)
-        found.append(Cpu(number, core, cores[core], nodes.get(number, 0), speed))
+        cpus.append(Cpu(number, core, cores[core], nodes.get(number, 0), speed))
         cores[core] += 1
-    whole = Counter(cpu.node for cpu in found)
+    whole = Counter(cpu.node for cpu in cpus)
     # The node with the most usable CPUs comes first, so that few threads leave the other nodes free.
-    return sorted(found, key=lambda cpu: (cpu.sibling, -cpu.speed, -whole[cpu.node], cpu.node, cpu.number))
+    return sorted(cpus, key=lambda cpu: (cpu.sibling, -cpu.speed, -whole[cpu.node], cpu.node, cpu.number))
 
 
 def node_of_each(root: Path) -> dict[int, int]:
-    found: dict[int, int] = {}
+    nodes: dict[int, int] = {}
     for folder in sorted((root / NODE_FOLDER).glob("node[0-9]*")):
         number = int(folder.name.removeprefix("node"))
-        found |= dict.fromkeys(listed(text(folder / "cpulist")), number)
-    return found
+        nodes |= dict.fromkeys(listed(text(folder / "cpulist")), number)
+    return nodes
 
 
 def chosen(where: Where, cpus: list[Cpu]) -> list[Cpu]:
@@ -86,19 +86,19 @@ def thread_counts(cpus: int) -> list[int]:
 
 def in_words(cpus: Iterable[Cpu]) -> dict[str, Any]:
     """The CPUs as facts of a results file, listed in the order in which threads take them."""
-    found = list(cpus)
+    listed_cpus = list(cpus)
     return {
-        "cpus": [cpu.number for cpu in found],
-        "cores": len({cpu.core for cpu in found}),
-        "nodes": sorted({cpu.node for cpu in found}),
-        "speeds": sorted({cpu.speed for cpu in found}),
+        "cpus": [cpu.number for cpu in listed_cpus],
+        "cores": len({cpu.core for cpu in listed_cpus}),
+        "nodes": sorted({cpu.node for cpu in listed_cpus}),
+        "speeds": sorted({cpu.speed for cpu in listed_cpus}),
         "cpu_limit": container.limits().cpus,
     }
 
 
 def listed(ranges: str) -> set[int]:
     """The numbers in a list as the kernel writes it: "0-2,8" is 0, 1, 2 and 8."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
+        numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers

@@ -126,11 +126,11 @@ class Watcher:
             content = Path(f"/proc/{pid}/maps").read_bytes()
         except OSError:
             return
-        found = {name for name in self._watch if name in content}
-        self.mapped |= {name.decode() for name in found}
+        names = {name for name in self._watch if name in content}
+        self.mapped |= {name.decode() for name in names}
         # A process without the C library is still being loaded. If a process ends while its maps are read,
         # the list is cut off: in a complete list, the stack is one of the last lines.
-        if found or (b"libc." in content and b"[stack]" in content):
+        if names or (b"libc." in content and b"[stack]" in content):
             self._looked_at.add(pid)
 
 

@@ -126,18 +126,18 @@ def command_of(name: str, words: list[str]) -> GivenCommand:
 
 def settings_of(words: Iterable[str]) -> Settings:
     """Raises ValueError, in one line, for a word that is no setting, and for a repeated setting."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for word in words:
         setting = SETTING.fullmatch(word)
         if not setting:
             raise ValueError(f"{word!r} is no setting; take NAME=VALUE, or thp={'|'.join(MODES)}")
-        if setting[1] in found:
+        if setting[1] in settings:
             raise ValueError(f"{setting[1]} is set twice")
-        found[setting[1]] = setting[2]
-    mode = found.pop(HUGE_PAGES, None)
+        settings[setting[1]] = setting[2]
+    mode = settings.pop(HUGE_PAGES, None)
     if mode is not None and mode not in MODES:
         raise ValueError(f"thp={mode} is none of thp={'|'.join(MODES)}")
-    return Settings(found, mode)
+    return Settings(settings, mode)
 
 
 def factorial_of(words: list[str]) -> GivenFactorial:

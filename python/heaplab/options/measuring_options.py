@@ -131,8 +131,8 @@ def taking(*groups: Options) -> Callable[[Command], Command]:
 
 def given_among(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Remove the named options from `options`; return those that the user gave."""
-    found = {name: options.pop(name) for name in names}
-    return {name: value for name, value in found.items() if value not in (None, ())}
+    given = {name: options.pop(name) for name in names}
+    return {name: value for name, value in given.items() if value not in (None, ())}
 
 
 def refuse_program_beside_suite(program: tuple[str, ...], suite: str | None) -> None:

@@ -63,8 +63,8 @@ class Names(click.ParamType[tuple[str, ...], str | tuple[str, ...]]):
     ) -> tuple[str, ...]:
         if not isinstance(value, str):
             return value
-        found = tuple(filter(None, map(str.strip, value.split(","))))
-        return found or self.fail("no name given", param, ctx)
+        parsed = tuple(filter(None, map(str.strip, value.split(","))))
+        return parsed or self.fail("no name given", param, ctx)
 
 
 class DurationOrAuto(click.ParamType[float | str, str | float]):
@@ -84,10 +84,10 @@ class Percentage(click.ParamType[float, str | float]):
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%?", value)
-        if not found or not 0 < float(found[1]) < 100:
+        parsed = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%?", value)
+        if not parsed or not 0 < float(parsed[1]) < 100:
             self.fail(f"{value!r} is no percentage between 0 and 100, such as 2%", param, ctx)
-        return float(found[1]) / 100
+        return float(parsed[1]) / 100
 
 
 class Seed(click.ParamType[int, str | int]):

@@ -65,8 +65,8 @@ def file_and_options(
     Behind `--` stands a program, whatever its suffix.
     """
     typed, _, _ = command.make_parser(ctx).parse_args(list(args))
-    found = typed["program"]
-    file, *behind = found if isinstance(found, tuple) and found else ("",)
+    words = typed["program"]
+    file, *behind = words if isinstance(words, tuple) and words else ("",)
     if not file.endswith(suffix) or "--" in args:
         return "", args
     return file, [*args[: len(args) - len(behind) - 1], *behind]

@@ -31,10 +31,10 @@ LARGEST = (1 << 64) - 1
 
 def read_size(text: str) -> int | None:
     """The size in whole bytes, rounded; None if the text is no size or the size does not fit in 64 bits."""
-    found = QUANTITY.fullmatch(text)
-    if not found or found[2] not in SIZE_UNITS:
+    match = QUANTITY.fullmatch(text)
+    if not match or match[2] not in SIZE_UNITS:
         return None
-    number, unit = found[1], SIZE_UNITS[found[2]]
+    number, unit = match[1], SIZE_UNITS[match[2]]
     if "." not in number:
         size = int(number) * unit
         return size if size <= LARGEST else None
@@ -44,11 +44,11 @@ def read_size(text: str) -> int | None:
 
 def read_duration(text: str) -> float | None:
     """Seconds; None if the text is no duration."""
-    found = QUANTITY.fullmatch(text)
-    if not found or found[2] not in TIME_UNITS:
+    match = QUANTITY.fullmatch(text)
+    if not match or match[2] not in TIME_UNITS:
         return None
-    factor, divisor = TIME_UNITS[found[2]]
-    seconds = float(found[1]) * factor / divisor
+    factor, divisor = TIME_UNITS[match[2]]
+    seconds = float(match[1]) * factor / divisor
     return seconds if isfinite(seconds) else None
 
 

@@ -71,10 +71,10 @@ def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float, tick
         return BudgetTurn(scaled_experiment.steps[scaled_experiment.begun], share)
     too_large: list[str] = []
     for planned in scaled_experiment.steps[: scaled_experiment.begun]:
-        found = planned.forecast(tick, share)
-        if fits(found, share):
+        forecast = planned.forecast(tick, share)
+        if fits(forecast, share):
             return BudgetTurn(planned, share, why(too_large, share))
-        too_large.append(f"{planned.step} would take {how_long(found)}")
+        too_large.append(f"{planned.step} would take {how_long(forecast)}")
     if scaled_experiment.least is None:
         return None
     room = min(left, MOST_SHARES * share)
@@ -83,18 +83,18 @@ def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float, tick
     return None
 
 
-def fits(found: Forecast, room: float) -> bool:
-    return not found.longer and not found.unknown and MARGIN * found.seconds <= room
+def fits(forecast: Forecast, room: float) -> bool:
+    return not forecast.longer and not forecast.unknown and MARGIN * forecast.seconds <= room
 
 
 def why(too_large: Sequence[str], share: float) -> str:
     return f"{', '.join(too_large)}; its share of the budget was {duration(share)}" if too_large else ""
 
 
-def how_long(found: Forecast) -> str:
-    if found.unknown:
+def how_long(forecast: Forecast) -> str:
+    if forecast.unknown:
         return "no one knows how long"
-    return f"{'at least' if found.longer else 'about'} {duration(found.seconds)}"
+    return f"{'at least' if forecast.longer else 'about'} {duration(forecast.seconds)}"
 
 
 def duration(seconds: float) -> str:

@@ -46,8 +46,8 @@ class PlannedExperiment:
 
     @property
     def is_complete(self) -> bool:
-        found = self.earlier()
-        return found is not None and found.end is not None and found.end.reason != "budget"
+        results = self.earlier()
+        return results is not None and results.end is not None and results.end.reason != "budget"
 
     def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
         """How long the campaign takes; with `room`, perhaps only that it takes more seconds than that."""
@@ -71,12 +71,12 @@ class PlannedExperiment:
         request = replace(self.request, budget=budget, why_scale=why)
         lock = store.ResultsLock(self.folder / store.FILE_NAME)
         try:
-            found = self.earlier()  # read again: another process may have measured since
-            if found is None:
+            results = self.earlier()  # read again: another process may have measured since
+            if results is None:
                 return campaigns.begin(self.file, request, lock=lock)
-            campaign = found.campaign.model_copy(update={"budget": budget})
-            gone_on = campaigns.go_on(found, campaign, self.libraries, lock)
-            return replace(gone_on, runs_of_earlier_budgets=len(found.runs))
+            campaign = results.campaign.model_copy(update={"budget": budget})
+            gone_on = campaigns.go_on(results, campaign, self.libraries, lock)
+            return replace(gone_on, runs_of_earlier_budgets=len(results.runs))
         except BaseException:
             lock.release()
             raise

@@ -51,8 +51,8 @@ def run_all(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
     catalog = catalogs.load(extra)
     folder = options.output or DEFAULT_PARENT / "publications"
     names = experiments_of(catalog, subject.experiments)
-    found = [scaled(catalog, name, subject.scale, folder, options) for name in names]
-    known = [experiment for experiment in found if experiment]
+    experiments = [scaled(catalog, name, subject.scale, folder, options) for name in names]
+    known = [experiment for experiment in experiments if experiment]
     complete = sum(entry.complete for entry in known)
     note(f"{complete} of {units.counted(len(names), 'experiment')} complete")
     ahead = [entry for entry in known if entry.begun != 0 or not entry.complete]
@@ -124,17 +124,17 @@ def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) 
             return
 
 
-def in_a_line(found: Forecast, experiments: int) -> str:
+def in_a_line(forecast: Forecast, experiments: int) -> str:
     said = (
-        f"forecast for {units.counted(experiments, 'experiment')}: {found.runs:,} to {found.runs_most:,} "
-        f"runs, {duration(found.seconds)} to {duration(found.seconds_most)}, by one run of the first and of "
-        "the last cell of each under its baseline"
+        f"forecast for {units.counted(experiments, 'experiment')}: {forecast.runs:,} to "
+        f"{forecast.runs_most:,} runs, {duration(forecast.seconds)} to {duration(forecast.seconds_most)}, by "
+        "one run of the first and of the last cell of each under its baseline"
     )
-    if found.longer:
-        several = units.counted(found.longer, "experiment")
+    if forecast.longer:
+        several = units.counted(forecast.longer, "experiment")
         said += f"; at least, for a run of {several} took longer than {in_words(PATIENCE_S)}"
-    if found.unknown:
-        said += f"; without {units.counted(found.unknown, 'experiment')} whose trial gave no time"
+    if forecast.unknown:
+        said += f"; without {units.counted(forecast.unknown, 'experiment')} whose trial gave no time"
     return said
 
 
@@ -178,13 +178,13 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
 def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:
     """Write the page by figure from the results in the folder; interrupted campaigns are left out."""
     results = [store.load(file) for file in files if file.exists()]
-    found = [Analysis(result) for result in results if result.end]
-    for item in found:
+    analyses = [Analysis(result) for result in results if result.end]
+    for item in analyses:
         reproduction_pictures.write(item, folder / PICTURES, catalog.published)
     page = reproduction_page.page(
         list(catalog.publications.values()),
         catalog.experiments,
-        [each for experiment in found for each in reproduced.reproduced(experiment)],
+        [each for experiment in analyses for each in reproduced.reproduced(experiment)],
         "`heaplab compare --all-publications` wrote this page.",
         PICTURES,
     )

@@ -55,15 +55,15 @@ class Publication(Spec):
 
     @model_validator(mode="after")
     def _has_every_number_once(self) -> Self:
-        found = Counter(name for part in self.parts for name in part.names)
+        numbers = Counter(name for part in self.parts for name in part.names)
         expected = [f"Figure {number + 1}" for number in range(self.figures)]
         expected += [f"Table {number + 1}" for number in range(self.tables)]
-        if missing := [name for name in expected if name not in found]:
+        if missing := [name for name in expected if name not in numbers]:
             raise ValueError(f"parts: {missing[0]} is in none")
-        if twice := [name for name, times in found.items() if times > 1]:
+        if twice := [name for name, times in numbers.items() if times > 1]:
             raise ValueError(f"parts: {twice[0]} is in two")
         sections = {part.section for part in self.parts}
-        if unknown := sorted(found.keys() - {*expected} - sections):
+        if unknown := sorted(numbers.keys() - {*expected} - sections):
             raise ValueError(f"parts: {unknown[0]} is beyond the highest number")
         return self
 

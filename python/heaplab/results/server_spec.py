@@ -55,10 +55,10 @@ class TakenFigure(NamedTuple):
 
 def taken_figure(text: str) -> TakenFigure:
     """The figure that NAME[:UNIT]=REGEX asks for. Raises ValueError that says what is wrong."""
-    found = TAKEN.fullmatch(text)
-    if found is None:
+    match = TAKEN.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is neither one of {', '.join(READERS)} nor NAME[:UNIT]=REGEX")
-    name, unit, regex = found.groups()
+    name, unit, regex = match.groups()
     known = {REQUESTS: "1", ERRORS: "1", THROUGHPUT: "1/s"} | dict.fromkeys(LATENCIES, "s")
     unit = unit or known.get(name, "1")
     if unit not in UNITS or UNITS[unit][0] != known.get(name, UNITS[unit][0]):

@@ -253,17 +253,17 @@ class Experiment(Spec):
         number, or if a parameter from which another one is derived is no number.
         """
         own: Scale = getattr(self, scale)
-        found, presets = self.parameters | own.parameters | cell, self.presets | own.presets
+        values, presets = self.parameters | own.parameters | cell, self.presets | own.presets
         for name in presets.keys() & cell.keys():
-            found |= presets[name][str(found.pop(name))]
+            values |= presets[name][str(values.pop(name))]
         if self.length:
-            found[self.length.parameter] = self._lengthened(found.get(self.length.parameter), factor)
+            values[self.length.parameter] = self._lengthened(values.get(self.length.parameter), factor)
         for name, rule in (self.derived | own.derived).items():
-            followed = found.get(rule.of)
+            followed = values.get(rule.of)
             if isinstance(followed, bool) or not isinstance(followed, int | float):
                 raise ValueError(f"derived.{name}.of: {rule.of!r} is no number that is known before {name!r}")
-            found[name] = rule.value(followed)
-        return found
+            values[name] = rule.value(followed)
+        return values
 
     def with_blocks(self, blocks: int) -> Self:
         """The experiment with this number of blocks in every comparison."""

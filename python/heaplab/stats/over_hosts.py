@@ -67,7 +67,7 @@ def over_hosts(ratios: Sequence[Interval], controls: Sequence[Interval] = ()) ->
     noise = squares(values, variances, 0.0)
     most = len(values) - 1
     heterogeneity = max(0.0, 1 - most / noise) if noise else 0.0
-    found = HostRatios(
+    over = HostRatios(
         around(mean, error, most, len(values)),
         predicted(mean, error, between, len(values)),
         sqrt(between),
@@ -75,7 +75,7 @@ def over_hosts(ratios: Sequence[Interval], controls: Sequence[Interval] = ()) ->
         lower,
         higher,
     )
-    return replace(found, mean=Interval(nan, count=len(values))) if found.disagree else found
+    return replace(over, mean=Interval(nan, count=len(values))) if over.disagree else over
 
 
 def standard_error(ratio: Interval) -> float:

@@ -17,7 +17,7 @@ def concordance(rankings: Sequence[Sequence[str]]) -> float:
         for place, thing in enumerate(ranking):
             sums[thing] += place
     mean = judges * (things - 1) / 2
-    spread = sum((found - mean) ** 2 for found in sums.values())
+    spread = sum((total - mean) ** 2 for total in sums.values())
     return 12 * spread / (judges**2 * (things**3 - things))
 
 

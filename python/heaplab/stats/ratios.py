@@ -29,10 +29,10 @@ def compare(base: Sequence[float], other: Sequence[float]) -> Interval:
         raise ValueError(f"a pair has {len(base)} and {len(other)} values")
     if not _usable(base, other):
         return Interval(nan, count=len(base))
-    found = rank_intervals.hodges_lehmann(_logarithms((base, other)))
+    interval = rank_intervals.hodges_lehmann(_logarithms((base, other)))
     if len(base) < FEWEST_PAIRS:
-        return Interval(exp(found.estimate), count=len(base))
-    return Interval(exp(found.estimate), exp(found.low), exp(found.high), len(base))
+        return Interval(exp(interval.estimate), count=len(base))
+    return Interval(exp(interval.estimate), exp(interval.low), exp(interval.high), len(base))
 
 
 def spread(base: Sequence[float], other: Sequence[float]) -> Interval:
@@ -43,11 +43,11 @@ def spread(base: Sequence[float], other: Sequence[float]) -> Interval:
     """
     if not _usable(base, other):
         return Interval(nan, count=len(base))
-    found = _logarithms((base, other))
-    mean = exp(sum(found) / len(found))
-    if len(found) < FEWEST_COUNTS:
-        return Interval(mean, count=len(found))
-    return Interval(mean, exp(min(found)), exp(max(found)), len(found))
+    logarithms = _logarithms((base, other))
+    mean = exp(sum(logarithms) / len(logarithms))
+    if len(logarithms) < FEWEST_COUNTS:
+        return Interval(mean, count=len(logarithms))
+    return Interval(mean, exp(min(logarithms)), exp(max(logarithms)), len(logarithms))
 
 
 def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:
@@ -65,11 +65,11 @@ def geometric_mean(groups: Sequence[Sequence[Keyed]]) -> Interval:
     for group in groups:
         for pair, key in group:
             parts.setdefault(key, []).append((1 / len(group) / len(groups), pair))
-    found = [_part(weighted) for weighted in parts.values()]
-    estimate = sum(part.estimate for part in found)
+    averaged = [_part(weighted) for weighted in parts.values()]
+    estimate = sum(part.estimate for part in averaged)
     if min(len(pair[0]) for pair, _ in cells) < FEWEST_PAIRS_OF_MANY or count < FEWEST_PAIRS:
         return Interval(exp(estimate), count=count)
-    half = _half_width(found)
+    half = _half_width(averaged)
     return Interval(exp(estimate), exp(estimate - half), exp(estimate + half), count)
 
 
@@ -104,15 +104,17 @@ def _part(weighted: list[tuple[float, Pair]]) -> _Part:
     scaled = [[weight * value for value in _logarithms(pair)] for weight, pair in weighted]
     if len(lengths) == 1:
         return _location([sum(values) for values in zip(*scaled, strict=True)])
-    found = [_location(values) for values in scaled]
-    return _Part(sum(f.estimate for f in found), sum(f.error for f in found), min(f.freedom for f in found))
+    locations = [_location(values) for values in scaled]
+    return _Part(
+        sum(f.estimate for f in locations), sum(f.error for f in locations), min(f.freedom for f in locations)
+    )
 
 
 def _location(values: Sequence[float]) -> _Part:
     """The location of the values. Their standard error is half of the interval, divided by Student's t."""
-    found, freedom = rank_intervals.hodges_lehmann(tuple(values)), max(len(values) - 1, 1)
+    interval, freedom = rank_intervals.hodges_lehmann(tuple(values)), max(len(values) - 1, 1)
     steps = student.quantile(freedom, max((1 - CONFIDENCE) / 2, 2.0 ** -len(values)))
-    return _Part(found.estimate, (found.high - found.low) / 2 / steps if steps > 0 else inf, freedom)
+    return _Part(interval.estimate, (interval.high - interval.low) / 2 / steps if steps > 0 else inf, freedom)
 
 
 def _half_width(parts: list[_Part]) -> float:
@@ -147,7 +149,7 @@ def median_interval(values: Sequence[float]) -> Interval:
     """The median of one list with its interval. Zeros and negative values are allowed."""
     if not values:
         return Interval(nan)
-    found = rank_intervals.median(values)
+    interval = rank_intervals.median(values)
     if len(values) < FEWEST_PAIRS:
-        return Interval(found.estimate, -inf, inf, len(values))
-    return Interval(*found, len(values))
+        return Interval(interval.estimate, -inf, inf, len(values))
+    return Interval(*interval, len(values))

@@ -21,13 +21,13 @@ TEST(posix_memalign, aligns_blocks_that_hold_their_contents) {
   std::vector<std::size_t> lengths;
   for (std::size_t alignment = sizeof(void*); alignment <= std::size_t{64} << 20; alignment *= 2) {
     for (const std::size_t size : {0U, 1U, 40U, 256U, 500U, 1024U, 5000U, 70000U, 2U << 20}) {
-      void* one = nullptr;
-      ASSERT_EQ(posix_memalign(&one, alignment, size), 0) << size << " aligned to " << alignment;
-      ASSERT_NE(one, nullptr);
-      EXPECT_TRUE(aligned(one, alignment)) << size << " aligned to " << alignment;
-      EXPECT_GE(usable_of(one, size), size);
-      fill(one, size, static_cast<unsigned>(blocks.size()));
-      blocks.emplace_back(one);
+      void* memory = nullptr;
+      ASSERT_EQ(posix_memalign(&memory, alignment, size), 0) << size << " aligned to " << alignment;
+      ASSERT_NE(memory, nullptr);
+      EXPECT_TRUE(aligned(memory, alignment)) << size << " aligned to " << alignment;
+      EXPECT_GE(usable_of(memory, size), size);
+      fill(memory, size, static_cast<unsigned>(blocks.size()));
+      blocks.emplace_back(memory);
       lengths.push_back(size);
     }
   }
@@ -38,16 +38,16 @@ TEST(posix_memalign, aligns_blocks_that_hold_their_contents) {
 TEST(posix_memalign, of_an_alignment_that_is_no_power_of_two_is_einval_and_leaves_the_result) {
   for (const std::size_t alignment : no_powers_of_two) {
     int mark = 0;
-    void* one = &mark;
-    EXPECT_EQ(posix_memalign(&one, opaque(alignment), 100), EINVAL) << alignment;
-    EXPECT_EQ(one, &mark) << alignment;
+    void* memory = &mark;
+    EXPECT_EQ(posix_memalign(&memory, opaque(alignment), 100), EINVAL) << alignment;
+    EXPECT_EQ(memory, &mark) << alignment;
   }
 }
 
 TEST(posix_memalign, of_an_alignment_below_a_pointer_is_einval) {
   for (const std::size_t alignment : {0U, 1U, 2U, 4U}) {
-    void* one = nullptr;
-    EXPECT_EQ(posix_memalign(&one, opaque(alignment), 100), EINVAL) << alignment;
+    void* memory = nullptr;
+    EXPECT_EQ(posix_memalign(&memory, opaque(alignment), 100), EINVAL) << alignment;
   }
 }
 
@@ -56,32 +56,33 @@ TEST(posix_memalign, of_more_than_there_is_is_enomem_and_leaves_the_result) {
   for (const std::size_t alignment :
        {std::size_t{16}, std::size_t{4096}, std::size_t{1} << 30, std::size_t{1} << 62}) {
     for (const std::size_t size : too_large) {
-      void* one = &mark;
-      EXPECT_EQ(posix_memalign(&one, opaque(alignment), opaque(size)), ENOMEM) << size << " to " << alignment;
-      EXPECT_EQ(one, &mark);
+      void* memory = &mark;
+      EXPECT_EQ(posix_memalign(&memory, opaque(alignment), opaque(size)), ENOMEM)
+          << size << " to " << alignment;
+      EXPECT_EQ(memory, &mark);
     }
   }
-  void* one = &mark;
-  EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{1} << 63), 1), ENOMEM);
-  EXPECT_EQ(one, &mark);
+  void* memory = &mark;
+  EXPECT_EQ(posix_memalign(&memory, opaque(std::size_t{1} << 63), 1), ENOMEM);
+  EXPECT_EQ(memory, &mark);
 }
 
 // Where memory is out, glibc sets errno too.
 TEST(posix_memalign, says_by_its_result_alone_that_an_alignment_is_wrong) {
-  void* one = nullptr;
+  void* memory = nullptr;
   errno = 4711;
-  EXPECT_EQ(posix_memalign(&one, opaque(std::size_t{3}), 100), EINVAL);
+  EXPECT_EQ(posix_memalign(&memory, opaque(std::size_t{3}), 100), EINVAL);
   EXPECT_EQ(errno, 4711);
-  EXPECT_EQ(posix_memalign(&one, 64, opaque(SIZE_MAX)), ENOMEM);
+  EXPECT_EQ(posix_memalign(&memory, 64, opaque(SIZE_MAX)), ENOMEM);
   EXPECT_TRUE(errno == 4711 || errno == ENOMEM) << errno;
 }
 
 TEST(aligned_alloc, aligns_every_size) {
   for (std::size_t alignment = 1; alignment <= std::size_t{4} << 20; alignment *= 2) {
     for (const std::size_t size : {0U, 1U, 100U, 512U, 5001U, 300001U}) {
-      const block one(aligned_alloc(alignment, opaque(std::size_t{size})));
-      ASSERT_NE(one, nullptr) << size << " aligned to " << alignment;
-      EXPECT_TRUE(aligned(one.get(), alignment)) << size << " aligned to " << alignment;
+      const block memory(aligned_alloc(alignment, opaque(std::size_t{size})));
+      ASSERT_NE(memory, nullptr) << size << " aligned to " << alignment;
+      EXPECT_TRUE(aligned(memory.get(), alignment)) << size << " aligned to " << alignment;
     }
   }
 }
@@ -104,9 +105,9 @@ TEST(memalign, rounds_its_alignment_up) {
   for (const std::size_t alignment : {0U, 1U, 3U, 24U, 48U, 1000U, 5000U}) {
     std::size_t rounded = 1;
     while (rounded < alignment) rounded *= 2;
-    const block one(memalign(opaque(std::size_t{alignment}), 100));
-    ASSERT_NE(one, nullptr) << alignment;
-    EXPECT_TRUE(aligned(one.get(), rounded)) << alignment;
+    const block memory(memalign(opaque(std::size_t{alignment}), 100));
+    ASSERT_NE(memory, nullptr) << alignment;
+    EXPECT_TRUE(aligned(memory.get(), rounded)) << alignment;
   }
 }
 
@@ -124,19 +125,20 @@ TEST(memalign, of_an_alignment_that_nothing_has_is_enomem) {
 TEST(valloc, aligns_to_pages) {
   HEAPLAB_NEED("valloc");
   for (const std::size_t size : sizes) {
-    const block one(valloc(opaque(size)));
-    ASSERT_NE(one, nullptr) << size;
-    EXPECT_TRUE(aligned(one.get(), page_bytes())) << size;
+    const block memory(valloc(opaque(size)));
+    ASSERT_NE(memory, nullptr) << size;
+    EXPECT_TRUE(aligned(memory.get(), page_bytes())) << size;
   }
 }
 
 TEST(pvalloc, gives_whole_pages) {
   HEAPLAB_NEED("pvalloc", "malloc_usable_size");
   for (const std::size_t size : sizes) {
-    const block one(pvalloc(opaque(size)));
-    ASSERT_NE(one, nullptr) << size;
-    EXPECT_TRUE(aligned(one.get(), page_bytes())) << size;
-    EXPECT_GE(malloc_usable_size(one.get()), (size + page_bytes() - 1) / page_bytes() * page_bytes()) << size;
+    const block memory(pvalloc(opaque(size)));
+    ASSERT_NE(memory, nullptr) << size;
+    EXPECT_TRUE(aligned(memory.get(), page_bytes())) << size;
+    EXPECT_GE(malloc_usable_size(memory.get()), (size + page_bytes() - 1) / page_bytes() * page_bytes())
+        << size;
   }
 }
 
@@ -197,10 +199,10 @@ TEST(aligned, usable_size_reaches_into_no_other_block) {
 TEST(aligned, large_blocks_are_freed) {
   // 200 blocks of 8 MiB aligned to 1 MiB: if they were not freed, they would be 1600 MiB of touched memory.
   for (int i = 0; i < 200; ++i) {
-    const block one(aligned_alloc(std::size_t{1} << 20, 8 << 20));
-    ASSERT_NE(one, nullptr);
-    static_cast<char*>(one.get())[0] = 1;
-    static_cast<char*>(one.get())[(8 << 20) - 1] = 1;
+    const block memory(aligned_alloc(std::size_t{1} << 20, 8 << 20));
+    ASSERT_NE(memory, nullptr);
+    static_cast<char*>(memory.get())[0] = 1;
+    static_cast<char*>(memory.get())[(8 << 20) - 1] = 1;
   }
 }
 

@@ -20,9 +20,9 @@ void* expect_errno_kept(const char* name, std::size_t size, Call call) {
   return given;
 }
 
-void expect_free_keeps_errno(void* one, std::size_t size) {
+void expect_free_keeps_errno(void* memory, std::size_t size) {
   errno = mark;
-  std::free(one);
+  std::free(memory);
   EXPECT_EQ(errno, mark) << "free of " << size << " bytes";
 }
 
@@ -32,12 +32,12 @@ std::size_t blocks_of(std::size_t size) {
   return std::clamp<std::size_t>(at_once / (size + 1), 2, 300);
 }
 
-void request_every_size(const request& one) {
+void request_every_size(const request& way) {
   void* blocks[300];
   for (const std::size_t size : sizes) {
     const std::size_t count = blocks_of(size);
     for (std::size_t i = 0; i < count; ++i) {
-      blocks[i] = expect_errno_kept(one.name, size, [&] { return one.perform(opaque(size)); });
+      blocks[i] = expect_errno_kept(way.name, size, [&] { return way.perform(opaque(size)); });
     }
     for (std::size_t i = 0; i < count; ++i) expect_free_keeps_errno(blocks[i], size);
   }
@@ -49,7 +49,7 @@ TEST(success, leaves_errno_alone) {
 
 // Each function is the first that its thread calls.
 TEST(success, leaves_errno_alone_in_a_new_thread) {
-  for_each_request([](const request& one) { std::thread(request_every_size, std::cref(one)).join(); });
+  for_each_request([](const request& way) { std::thread(request_every_size, std::cref(way)).join(); });
 }
 
 void* resized(void* block, std::size_t bytes) {

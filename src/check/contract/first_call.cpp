@@ -30,15 +30,15 @@ bool goes_well_in_a_new_thread(Call call) {
 }
 
 TEST(first_call, of_a_thread_may_ask_for_a_block) {
-  for_each_request([](const request& one) {
+  for_each_request([](const request& way) {
     for (const std::size_t size : first_sizes) {
       void* given = nullptr;
       EXPECT_TRUE(goes_well_in_a_new_thread([&] {
-        given = one.perform(size);
+        given = way.perform(size);
         return given != nullptr && (fill(given, size, 3), true);
-      })) << one.name
+      })) << way.name
           << " of " << size;
-      EXPECT_TRUE(given != nullptr && holds(given, size, 3)) << one.name << " of " << size;
+      EXPECT_TRUE(given != nullptr && holds(given, size, 3)) << way.name << " of " << size;
       std::free(given);
     }
   });
@@ -48,38 +48,38 @@ struct handover {
   const char* name;
   const char* optional;  // as in is_served
   // Leaves in `one` what is to be freed afterwards.
-  void (*perform)(void*& one, std::size_t size);
+  void (*perform)(void*& memory, std::size_t size);
 };
 
-void resize(void*& one, std::size_t size) {
-  if (void* const moved = std::realloc(opaque(one), size)) one = moved;
+void resize(void*& memory, std::size_t size) {
+  if (void* const moved = std::realloc(opaque(memory), size)) memory = moved;
 }
 
 constexpr handover handovers[] = {
-    {"free", nullptr, [](void*& one, std::size_t) { std::free(std::exchange(one, nullptr)); }},
+    {"free", nullptr, [](void*& memory, std::size_t) { std::free(std::exchange(memory, nullptr)); }},
     {"free of null", nullptr, [](void*&, std::size_t) { std::free(opaque<void*>(nullptr)); }},
     {"free_sized", "free_sized",
-     [](void*& one, std::size_t size) {
-       reinterpret_cast<free_sized_function*>(dlsym(RTLD_DEFAULT, "free_sized"))(std::exchange(one, nullptr),
-                                                                                 size);
+     [](void*& memory, std::size_t size) {
+       reinterpret_cast<free_sized_function*>(dlsym(RTLD_DEFAULT, "free_sized"))(
+           std::exchange(memory, nullptr), size);
      }},
-    {"realloc to more", nullptr, [](void*& one, std::size_t size) { resize(one, 2 * size + 100); }},
-    {"realloc to less", nullptr, [](void*& one, std::size_t size) { resize(one, size / 3 + 1); }},
+    {"realloc to more", nullptr, [](void*& memory, std::size_t size) { resize(memory, 2 * size + 100); }},
+    {"realloc to less", nullptr, [](void*& memory, std::size_t size) { resize(memory, size / 3 + 1); }},
     {"malloc_usable_size", "malloc_usable_size",
-     [](void*& one, std::size_t) { opaque(malloc_usable_size(one)); }},
+     [](void*& memory, std::size_t) { opaque(malloc_usable_size(memory)); }},
     {"malloc_trim", "malloc_trim", [](void*&, std::size_t) { malloc_trim(0); }},
 };
 
 TEST(first_call, of_a_thread_may_take_the_block_of_another) {
-  for (const handover& one : handovers) {
-    if (!is_served(one.optional)) continue;
+  for (const handover& use : handovers) {
+    if (!is_served(use.optional)) continue;
     for (const std::size_t size : first_sizes) {
       void* given = std::malloc(size);
       ASSERT_NE(given, nullptr);
       fill(given, size, 4);
-      const auto call = [&] { return one.perform(given, size), true; };
-      EXPECT_TRUE(goes_well_in_a_new_thread(call)) << one.name << " of " << size;
-      EXPECT_TRUE(given == nullptr || holds(given, size / 3 + 1, 4)) << one.name << " of " << size;
+      const auto call = [&] { return use.perform(given, size), true; };
+      EXPECT_TRUE(goes_well_in_a_new_thread(call)) << use.name << " of " << size;
+      EXPECT_TRUE(given == nullptr || holds(given, size / 3 + 1, 4)) << use.name << " of " << size;
       std::free(given);
     }
   }

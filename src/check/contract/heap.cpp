@@ -53,7 +53,7 @@ TEST(usable_size, may_all_be_used) {
     std::for_each(std::begin(sizes), std::end(sizes), add);
     std::for_each(std::rbegin(sizes), std::rend(sizes), add);
   }
-  const auto usable = [](const block& one) { return opaque(malloc_usable_size(one.get())); };
+  const auto usable = [](const block& memory) { return opaque(malloc_usable_size(memory.get())); };
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (usable(blocks[i]) < 2000000)
       fill(opaque(blocks[i].get()), usable(blocks[i]), static_cast<unsigned>(i));
@@ -126,12 +126,12 @@ TEST(introspection, trim_keeps_the_pad) {
     malloc_trim(0);
     // The library may hold free memory already and give back some: what was gained may be negative.
     const std::ptrdiff_t without = resident_bytes();
-    for (block& one : blocks) {
-      one.reset(std::malloc(size));
-      ASSERT_NE(one, nullptr);
-      std::memset(one.get(), 1, size);
+    for (block& memory : blocks) {
+      memory.reset(std::malloc(size));
+      ASSERT_NE(memory, nullptr);
+      std::memset(memory.get(), 1, size);
     }
-    for (block& one : blocks) one.reset();
+    for (block& memory : blocks) memory.reset();
     const std::ptrdiff_t before = resident_bytes() - without;
     malloc_trim(pad);
     const std::ptrdiff_t kept = resident_bytes() - without;
@@ -171,8 +171,8 @@ TEST(introspection, trim_leaves_what_is_live) {
     all.clear();
     allocate();
     std::thread(allocate).join();
-    for (filled& one : all)
-      if (random() % 1000 < freed_of_1000[round % 4]) one.memory.reset();
+    for (filled& kept : all)
+      if (random() % 1000 < freed_of_1000[round % 4]) kept.memory.reset();
     malloc_trim(round % 2 == 0 ? 0 : bytes_of_each);
     for (std::size_t i = 0; i < all.size(); ++i)
       ASSERT_TRUE(all[i].is_intact(static_cast<unsigned>(i + 1))) << all[i].size << " bytes, round " << round;

@@ -12,9 +12,9 @@ namespace {
 
 TEST(malloc, is_aligned_for_every_type_that_fits) {
   for (const std::size_t size : sizes) {
-    const block one(std::malloc(opaque(size)));
-    ASSERT_NE(one, nullptr) << size;
-    EXPECT_TRUE(aligned_for_its_size(one.get(), size)) << size;
+    const block memory(std::malloc(opaque(size)));
+    ASSERT_NE(memory, nullptr) << size;
+    EXPECT_TRUE(aligned_for_its_size(memory.get(), size)) << size;
   }
 }
 
@@ -22,10 +22,10 @@ TEST(malloc, is_aligned_for_every_type_that_fits) {
 TEST(malloc, is_aligned_for_every_type_at_every_size) {
   for (const std::size_t size : sizes) {
     block several[4];
-    for (block& one : several) {
-      one.reset(std::malloc(opaque(size)));
-      ASSERT_NE(one, nullptr) << size;
-      EXPECT_TRUE(aligned(one.get(), alignof(std::max_align_t))) << size;
+    for (block& memory : several) {
+      memory.reset(std::malloc(opaque(size)));
+      ASSERT_NE(memory, nullptr) << size;
+      EXPECT_TRUE(aligned(memory.get(), alignof(std::max_align_t))) << size;
     }
   }
 }
@@ -46,11 +46,11 @@ TEST(malloc, gives_memory_that_holds_its_contents) {
 }
 
 TEST(malloc, of_zero_gives_a_block_of_its_own) {
-  const block one(std::malloc(opaque(std::size_t{0})));
+  const block memory(std::malloc(opaque(std::size_t{0})));
   const block other(std::malloc(opaque(std::size_t{0})));
-  EXPECT_NE(one, nullptr);
+  EXPECT_NE(memory, nullptr);
   EXPECT_NE(other, nullptr);
-  EXPECT_NE(one.get(), other.get());
+  EXPECT_NE(memory.get(), other.get());
 }
 
 TEST(malloc, of_more_than_ptrdiff_max_is_enomem) {
@@ -80,11 +80,11 @@ TEST(malloc, of_more_than_the_kernel_gives_is_enomem) {
   };
   for (std::size_t way = 0; way < std::size(ways); ++way) EXPECT_EQ(error_of(ways[way]), ENOMEM) << way;
   for (const std::size_t before : {std::size_t{100}, std::size_t{3} << 20, std::size_t{80} << 20}) {
-    const block one(std::malloc(before));
-    ASSERT_NE(one, nullptr);
-    fill(one.get(), 100, 3);
-    EXPECT_EQ(error_of([&] { return std::realloc(opaque(one.get()), opaque(size)); }), ENOMEM) << before;
-    EXPECT_TRUE(holds(one.get(), 100, 3)) << before;
+    const block memory(std::malloc(before));
+    ASSERT_NE(memory, nullptr);
+    fill(memory.get(), 100, 3);
+    EXPECT_EQ(error_of([&] { return std::realloc(opaque(memory.get()), opaque(size)); }), ENOMEM) << before;
+    EXPECT_TRUE(holds(memory.get(), 100, 3)) << before;
   }
 }
 
@@ -102,26 +102,26 @@ TEST(free, of_null_does_nothing) {
 
 TEST(free, keeps_errno) {
   for (const std::size_t size : sizes) {
-    void* const one = std::malloc(opaque(size));
+    void* const memory = std::malloc(opaque(size));
     errno = 4711;
-    std::free(one);
+    std::free(memory);
     EXPECT_EQ(errno, 4711) << size;
   }
   std::vector<void*> many(20000);
-  for (void*& one : many) one = std::malloc(opaque(std::size_t{3000}));
+  for (void*& memory : many) memory = std::malloc(opaque(std::size_t{3000}));
   errno = 4711;
-  for (void* const one : many) std::free(one);
+  for (void* const memory : many) std::free(memory);
   EXPECT_EQ(errno, 4711);
 }
 
 TEST(calloc, gives_zeros_in_memory_that_was_dirty) {
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t size : sizes) {
-      const block one(std::calloc(opaque(std::size_t{1}), size));
-      ASSERT_NE(one, nullptr) << size;
-      EXPECT_TRUE(aligned_for_its_size(one.get(), size)) << size;
-      EXPECT_TRUE(is_zero(one.get(), size)) << size;
-      std::memset(one.get(), 0xff, usable_of(one.get(), size));
+      const block memory(std::calloc(opaque(std::size_t{1}), size));
+      ASSERT_NE(memory, nullptr) << size;
+      EXPECT_TRUE(aligned_for_its_size(memory.get(), size)) << size;
+      EXPECT_TRUE(is_zero(memory.get(), size)) << size;
+      std::memset(memory.get(), 0xff, usable_of(memory.get(), size));
     }
   }
 }
@@ -131,10 +131,10 @@ TEST(calloc, gives_zeros_where_larger_and_smaller_blocks_lay) {
   constexpr std::size_t mebibyte = std::size_t{1} << 20;
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t size : {10 * mebibyte, 6 * mebibyte, 8 * mebibyte, 3 * mebibyte, 4 * mebibyte}) {
-      const block one(std::calloc(opaque(std::size_t{1}), size));
-      ASSERT_NE(one, nullptr) << size;
-      EXPECT_TRUE(is_zero(one.get(), size)) << size;
-      std::memset(one.get(), 0xff, usable_of(one.get(), size));
+      const block memory(std::calloc(opaque(std::size_t{1}), size));
+      ASSERT_NE(memory, nullptr) << size;
+      EXPECT_TRUE(is_zero(memory.get(), size)) << size;
+      std::memset(memory.get(), 0xff, usable_of(memory.get(), size));
     }
   }
 }
@@ -148,30 +148,30 @@ TEST(calloc, gives_zeros_thousands_of_times_in_every_class) {
   for (const std::size_t size : sizes) {
     const std::size_t times = std::clamp<std::size_t>(bytes_of_each / (size + 1), 4, 3000);
     for (std::size_t i = 0; i < times * (heaplab::check::is_short() ? 1 : 4); ++i) {
-      block& one = live[random() % (size < 1'000'000 ? most_live : 4)];
+      block& memory = live[random() % (size < 1'000'000 ? most_live : 4)];
       const bool zeroed = random() % 4 != 0;
-      one.reset();
-      one.reset(zeroed ? std::calloc(opaque(std::size_t{1}), size) : std::malloc(size));
-      ASSERT_NE(one, nullptr) << size;
-      ASSERT_TRUE(!zeroed || is_zero(one.get(), size)) << "call " << i << " of " << size << " bytes";
-      std::memset(one.get(), 0xff, usable_of(one.get(), size));
+      memory.reset();
+      memory.reset(zeroed ? std::calloc(opaque(std::size_t{1}), size) : std::malloc(size));
+      ASSERT_NE(memory, nullptr) << size;
+      ASSERT_TRUE(!zeroed || is_zero(memory.get(), size)) << "call " << i << " of " << size << " bytes";
+      std::memset(memory.get(), 0xff, usable_of(memory.get(), size));
     }
   }
 }
 
 TEST(calloc, multiplies_its_arguments) {
-  const block one(std::calloc(opaque(std::size_t{1000}), 24));
-  ASSERT_NE(one, nullptr);
-  EXPECT_GE(usable_of(one.get(), 24000), 24000U);
-  EXPECT_TRUE(is_zero(one.get(), 24000));
+  const block memory(std::calloc(opaque(std::size_t{1000}), 24));
+  ASSERT_NE(memory, nullptr);
+  EXPECT_GE(usable_of(memory.get(), 24000), 24000U);
+  EXPECT_TRUE(is_zero(memory.get(), 24000));
 }
 
 TEST(calloc, of_nothing_gives_a_block_of_its_own) {
-  const block one(std::calloc(opaque(std::size_t{0}), 8));
+  const block memory(std::calloc(opaque(std::size_t{0}), 8));
   const block other(std::calloc(opaque(std::size_t{8}), 0));
-  EXPECT_NE(one, nullptr);
+  EXPECT_NE(memory, nullptr);
   EXPECT_NE(other, nullptr);
-  EXPECT_NE(one.get(), other.get());
+  EXPECT_NE(memory.get(), other.get());
 }
 
 TEST(calloc, of_a_product_that_overflows_is_enomem) {

@@ -38,18 +38,18 @@ bool throws_bad_alloc(Operation operation) {
 
 TEST_F(new_test, aligns_and_holds_contents_at_every_size) {
   for (const std::size_t size : sizes) {
-    void* const one = ::operator new(opaque(size));
+    void* const memory = ::operator new(opaque(size));
     void* const array = ::operator new[](opaque(size));
     void* const aligned_one = ::operator new(opaque(size), wide);
-    EXPECT_NE(one, array);
-    EXPECT_TRUE(aligned_for_its_size(one, size));
+    EXPECT_NE(memory, array);
+    EXPECT_TRUE(aligned_for_its_size(memory, size));
     EXPECT_TRUE(aligned_for_its_size(array, size));
     EXPECT_TRUE(aligned(aligned_one, 256)) << size;
-    fill(one, size, 1);
+    fill(memory, size, 1);
     fill(array, size, 2);
     fill(aligned_one, size, 3);
-    EXPECT_TRUE(holds(one, size, 1) && holds(array, size, 2) && holds(aligned_one, size, 3)) << size;
-    ::operator delete(one, size);
+    EXPECT_TRUE(holds(memory, size, 1) && holds(array, size, 2) && holds(aligned_one, size, 3)) << size;
+    ::operator delete(memory, size);
     ::operator delete[](array);
     ::operator delete(aligned_one, size, wide);
   }
@@ -75,11 +75,11 @@ TEST_F(new_test, every_form_has_its_delete) {
 }
 
 TEST_F(new_test, of_zero_gives_a_block_of_its_own) {
-  void* const one = ::operator new(opaque(std::size_t{0}));
+  void* const memory = ::operator new(opaque(std::size_t{0}));
   void* const other = ::operator new(opaque(std::size_t{0}));
-  EXPECT_NE(one, nullptr);
-  EXPECT_NE(one, other);
-  ::operator delete(one);
+  EXPECT_NE(memory, nullptr);
+  EXPECT_NE(memory, other);
+  ::operator delete(memory);
   ::operator delete(other);
 }
 

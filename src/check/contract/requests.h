@@ -42,8 +42,8 @@ inline constexpr request requests[] = {
 // Calls visit(request) for each function that the library under test has.
 template <class Visit>
 void for_each_request(Visit&& visit) {
-  for (const request& one : requests)
-    if (is_served(one.optional)) visit(one);
+  for (const request& way : requests)
+    if (is_served(way.optional)) visit(way);
 }
 
 }  // namespace contract

@@ -19,9 +19,9 @@ int live_as_child(message* inherited, unsigned seed) {
   if (!inherited->intact()) return 2;
   std::free(inherited);
   std::vector<message*> mine(300);
-  for (message*& one : mine) one = message::make(random);
+  for (message*& letter : mine) letter = message::make(random);
   std::thread([&] {
-    for (message* const one : mine) std::free(one);
+    for (message* const letter : mine) std::free(letter);
     std::free(message::make(random));
   }).join();
   return 0;
@@ -49,11 +49,11 @@ private:
     random_engine random(seed + 1);
     message* held[50] = {};
     while (!stop.stop_requested()) {
-      message*& one = held[random() % 50];
-      std::free(one);
-      one = message::make(random);
+      message*& letter = held[random() % 50];
+      std::free(letter);
+      letter = message::make(random);
     }
-    for (message* const one : held) std::free(one);
+    for (message* const letter : held) std::free(letter);
   }
 
   std::vector<std::jthread> threads_;
@@ -68,17 +68,17 @@ TEST(fork, of_a_busy_process_leaves_both_heaps_usable) {
 // need.
 
 void allocate_and_free(std::size_t size) {
-  void* const one = std::malloc(size);
-  if (one == nullptr) std::abort();
-  static_cast<char*>(one)[0] = 1;
-  std::free(one);
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) std::abort();
+  static_cast<char*>(memory)[0] = 1;
+  std::free(memory);
 }
 
 // More blocks at a time than a thread's cache may hold.
 void allocate_and_free_many(std::size_t size) {
   void* blocks[300];
-  for (void*& one : blocks) one = std::malloc(size);
-  for (void* const one : blocks) std::free(one);
+  for (void*& memory : blocks) memory = std::malloc(size);
+  for (void* const memory : blocks) std::free(memory);
 }
 
 struct kind {
@@ -99,10 +99,10 @@ constexpr kind kinds[] = {
 };
 
 TEST(fork, of_a_process_busy_with_one_kind_of_block_leaves_all_kinds_usable) {
-  for (const kind& one : kinds) {
+  for (const kind& use : kinds) {
     std::vector<std::jthread> others;
     for (unsigned i = 0; i < 2; ++i)
-      others.emplace_back([use = one.use](const std::stop_token& stop) {
+      others.emplace_back([use = use.use](const std::stop_token& stop) {
         while (!stop.stop_requested()) use();
       });
     for (unsigned i = 0; i < rounds(120); ++i) {
@@ -112,7 +112,7 @@ TEST(fork, of_a_process_busy_with_one_kind_of_block_leaves_all_kinds_usable) {
         for (const kind& each : kinds) each.use();
         _exit(0);
       }
-      ASSERT_EQ(status_of(child), 0) << "child " << i << ", while threads use blocks: " << one.name;
+      ASSERT_EQ(status_of(child), 0) << "child " << i << ", while threads use blocks: " << use.name;
     }
   }
 }

@@ -69,8 +69,8 @@ int live_with(block_list& inherited) {
   alarm(child_limit_s);
   for (std::size_t i = 0; i < inherited.size() && i < 300'000; i += 1'000) std::free(inherited[i]);
   unsigned char* mine[400];
-  for (unsigned char*& one : mine) one = written(300);
-  for (unsigned char* const one : mine) std::free(one);
+  for (unsigned char*& memory : mine) memory = written(300);
+  for (unsigned char* const memory : mine) std::free(memory);
   std::free(written(3 * mebibyte));
   return 0;
 }

@@ -37,10 +37,10 @@ char* const no_environment[] = {nullptr};
 void expect_intact_heap(unsigned seed) {
   random_engine random(seed);
   std::vector<message*> blocks(100);
-  for (message*& one : blocks) one = message::make(random);
-  for (message* const one : blocks) {
-    EXPECT_TRUE(one->intact());
-    std::free(one);
+  for (message*& letter : blocks) letter = message::make(random);
+  for (message* const letter : blocks) {
+    EXPECT_TRUE(letter->intact());
+    std::free(letter);
   }
 }
 

@@ -50,8 +50,8 @@ bool works(const late_malloc& late) {
 bool works_in_threads(const late_malloc& late) {
   bool intact[4] = {};
   std::vector<std::thread> threads;
-  for (bool& one : intact) threads.emplace_back([&] { one = works(late); });
-  for (std::thread& one : threads) one.join();
+  for (bool& worked : intact) threads.emplace_back([&] { worked = works(late); });
+  for (std::thread& thread : threads) thread.join();
   return intact[0] && intact[1] && intact[2] && intact[3];
 }
 

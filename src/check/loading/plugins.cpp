@@ -39,7 +39,7 @@ void allocate(unsigned seed) {
 }  // namespace
 
 int main() {
-  std::thread one(allocate, 1), other(allocate, 2);
+  std::thread thread(allocate, 1), other(allocate, 2);
   unsigned loaded = 0;
   for (unsigned round = 0; round < heaplab::check::rounds(3000); ++round) {
     void* const library = dlopen(names[round % std::size(names)], RTLD_NOW | RTLD_LOCAL);
@@ -49,7 +49,7 @@ int main() {
     dlclose(library);
   }
   done.store(true, std::memory_order_relaxed);
-  one.join();
+  thread.join();
   other.join();
   if (loaded == 0) heaplab::check::end(heaplab::check::skipped, "none of the libraries to load is here");
   return 0;

@@ -63,7 +63,7 @@ char* written(std::size_t size) {
 // Allocates and writes blocks of one size, then frees all but one in a thousand.
 void burst(std::size_t bytes, std::size_t size, std::vector<void*>& kept) {
   std::vector<char*> blocks(bytes / size);
-  for (char*& one : blocks) one = written(size);
+  for (char*& memory : blocks) memory = written(size);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (i % 1000 == 999)
       kept.push_back(blocks[i]);
@@ -118,7 +118,7 @@ void threads() {
     std::thread([] {
       std::vector<void*> kept;
       burst(8 * mebibyte, 500, kept);
-      for (void* const one : kept) std::free(one);
+      for (void* const memory : kept) std::free(memory);
     }).join();
     if (i == 3) early = anonymous();
   }
@@ -130,8 +130,8 @@ void threads() {
 void live_for_a_while(unsigned seed) {
   std::minstd_rand random(seed + 1);
   void* blocks[2000];
-  for (void*& one : blocks) one = written(16 + (random() % 40'000 >> random() % 9));
-  for (void* const one : blocks) std::free(one);
+  for (void*& memory : blocks) memory = written(16 + (random() % 40'000 >> random() % 9));
+  for (void* const memory : blocks) std::free(memory);
 }
 
 void generations() {
@@ -186,11 +186,11 @@ void replace_one_by_one(std::size_t live, std::size_t times, std::size_t size, s
   const std::uint64_t begin = anonymous();
   std::vector<char*> blocks(live);
   for (std::size_t i = 0; i < times; ++i) {
-    char*& one = blocks[i * 61 % live];
-    std::free(one);
-    one = touched(allocate(), size);
+    char*& memory = blocks[i * 61 % live];
+    std::free(memory);
+    memory = touched(allocate(), size);
   }
-  for (char* const one : blocks) std::free(one);
+  for (char* const memory : blocks) std::free(memory);
   require(anonymous() <= begin + most, "blocks that are replaced one by one add up");
 }
 
@@ -250,7 +250,7 @@ std::vector<void*> inherited_blocks() {
   constexpr std::size_t whole = std::size(inherited_sizes) * inherited_bytes;
   const std::uint64_t begin = anonymous();
   for (unsigned round = 0; round < 2; ++round) {
-    for (void* const one : blocks) std::free(one);
+    for (void* const memory : blocks) std::free(memory);
     blocks = inherited_blocks();
   }
   tell(begin, begin + whole, "beside as much, which a child of fork has replaced");
@@ -275,7 +275,7 @@ void sleepers() {
   for (unsigned thread = 0; thread < count; ++thread)
     all.emplace_back([&, thread] {
       for (std::size_t size = 0; size < std::size(block_sizes); ++size)
-        for (void*& one : blocks[thread][size]) one = written(block_sizes[size]);
+        for (void*& memory : blocks[thread][size]) memory = written(block_sizes[size]);
       all_are_there.arrive_and_wait();
       may_end.arrive_and_wait();
     });
@@ -283,12 +283,12 @@ void sleepers() {
   const std::uint64_t peak = anonymous();
   for (auto& of_thread : blocks)
     for (auto& of_size : of_thread)
-      for (void* const one : of_size) std::free(one);
+      for (void* const memory : of_size) std::free(memory);
   const bool gives_back = malloc_trim(0) != 0;
   const std::uint64_t left = anonymous();
   tell(begin, peak, "after malloc_trim, by threads that sleep");
   may_end.arrive_and_wait();
-  for (std::thread& one : all) one.join();
+  for (std::thread& thread : all) thread.join();
   require(!gives_back || left < begin + (peak - begin) / 4, "malloc_trim leaves what threads that sleep had");
 }
 
@@ -304,10 +304,10 @@ constexpr task tasks[] = {{"bursts", bursts},           {"idle", idle},       {"
 }  // namespace
 
 int main(int count, char** arguments) {
-  for (const task& one : tasks)
-    if (count == 2 && one.name == arguments[1]) return one.perform(), 0;
+  for (const task& job : tasks)
+    if (count == 2 && job.name == arguments[1]) return job.perform(), 0;
   std::fputs("usage: given_back", stderr);
-  for (const task& one : tasks) std::fprintf(stderr, " %s", one.name.data());
+  for (const task& job : tasks) std::fprintf(stderr, " %s", job.name.data());
   std::fputs("\n", stderr);
   return heaplab::check::wrong_usage;
 }

@@ -33,19 +33,19 @@ using heaplab::testing::opaque;
 constexpr int overlapping = 10, silent = 11;
 constexpr std::size_t small = 100, large = 100'000, huge = 8 << 20;
 
-bool overlap(const char* one, const char* other, std::size_t size) {
-  return one < other + size && other < one + size;
+bool overlap(const char* memory, const char* other, std::size_t size) {
+  return memory < other + size && other < memory + size;
 }
 
 // Whether new blocks of this size overlap each other or `held`, a live block of the same size.
 int look(std::size_t size, const char* held = nullptr) {
   constexpr std::size_t count = 64;
   static char* blocks[count];
-  for (char*& one : blocks) {
-    one = static_cast<char*>(std::malloc(size));
-    if (one == nullptr) return silent;
-    std::memset(one, 0x55, size);
-    if (held != nullptr && overlap(one, held, size)) return overlapping;
+  for (char*& memory : blocks) {
+    memory = static_cast<char*>(std::malloc(size));
+    if (memory == nullptr) return silent;
+    std::memset(memory, 0x55, size);
+    if (held != nullptr && overlap(memory, held, size)) return overlapping;
   }
   std::sort(std::begin(blocks), std::end(blocks));
   for (std::size_t i = 1; i < count; ++i)
@@ -103,9 +103,9 @@ int free_inside(std::size_t size, std::size_t offset) {
 
 int write_after_free(std::size_t size) {
   char* blocks[8];
-  for (char*& one : blocks) one = static_cast<char*>(std::malloc(size));
-  for (char* const one : blocks) free_now(one);
-  for (char* const one : blocks) std::memset(opaque(one), 0x41, 16);
+  for (char*& memory : blocks) memory = static_cast<char*>(std::malloc(size));
+  for (char* const memory : blocks) free_now(memory);
+  for (char* const memory : blocks) std::memset(opaque(memory), 0x41, 16);
   return look(size);
 }
 
@@ -138,7 +138,7 @@ int use_block_of_no_bytes(bool writes) {
 
 int write_before_the_beginning(std::size_t size, std::size_t bytes) {
   char* blocks[8];
-  for (char*& one : blocks) one = static_cast<char*>(std::malloc(size));
+  for (char*& memory : blocks) memory = static_cast<char*>(std::malloc(size));
   char* const block = *std::max_element(std::begin(blocks), std::end(blocks));
   std::memset(opaque(block) - bytes, 0x41, bytes);
   free_now(block);
@@ -229,12 +229,12 @@ const char* named(int status) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  for (const wrong& one : cases) {
-    if (count != 2 || one.name != std::string_view(arguments[1])) continue;
+  for (const wrong& mistake : cases) {
+    if (count != 2 || mistake.name != std::string_view(arguments[1])) continue;
     const pid_t child = fork();
     if (child == 0) {
       alarm(heaplab::check::child_limit_s);
-      _exit(one.perform());
+      _exit(mistake.perform());
     }
     const int status = heaplab::check::status_of(child);
     return std::printf(R"({"says":"%s"})"

@@ -48,17 +48,17 @@ public:
       : most_live_(most_live), slots_(most_live / usual_live * slots_for_usual) {}
 
   void step(std::uint64_t number) {
-    slot& one = slots_[random_.below(static_cast<unsigned>(slots_.size()))];
-    if (one.block != nullptr && random_.below(8) == 0) return resize(one, number);
-    release(one);
+    slot& held = slots_[random_.below(static_cast<unsigned>(slots_.size()))];
+    if (held.block != nullptr && random_.below(8) == 0) return resize(held, number);
+    release(held);
     const std::size_t size = shifting_size(number);
     if (live_ + size > most_live_) return;
-    one = {static_cast<unsigned char*>(std::malloc(size)), size, static_cast<unsigned>(number)};
-    require(one.block != nullptr, "a block is refused");
-    enter(one);
+    held = {static_cast<unsigned char*>(std::malloc(size)), size, static_cast<unsigned>(number)};
+    require(held.block != nullptr, "a block is refused");
+    enter(held);
   }
   void release_all() {
-    for (slot& one : slots_) release(one);
+    for (slot& held : slots_) release(held);
   }
   std::uint64_t peak_live() const { return peak_live_; }
 
@@ -71,33 +71,34 @@ private:
     return 1 + random_.next() % (std::size_t{2} << power);
   }
 
-  void enter(const slot& one) {
-    live_ += one.size;
+  void enter(const slot& held) {
+    live_ += held.size;
     peak_live_ = std::max(peak_live_, live_);
-    fill(one.last(), one.sample(), one.seed + 1);
-    fill(one.block, one.sample(), one.seed);
+    fill(held.last(), held.sample(), held.seed + 1);
+    fill(held.block, held.sample(), held.seed);
   }
-  void check(const slot& one) const {
-    require(holds(one.block, one.sample(), one.seed), "contents lost");
-    const bool apart = one.size >= 2 * sample_bytes;  // the two samples do not overlap
-    require(!apart || holds(one.last(), one.sample(), one.seed + 1), "contents lost at the end of a block");
+  void check(const slot& held) const {
+    require(holds(held.block, held.sample(), held.seed), "contents lost");
+    const bool apart = held.size >= 2 * sample_bytes;  // the two samples do not overlap
+    require(!apart || holds(held.last(), held.sample(), held.seed + 1),
+            "contents lost at the end of a block");
   }
-  void release(slot& one) {
-    if (one.block == nullptr) return;
-    check(one);
-    live_ -= one.size;
-    std::free(one.block);
-    one.block = nullptr;
+  void release(slot& held) {
+    if (held.block == nullptr) return;
+    check(held);
+    live_ -= held.size;
+    std::free(held.block);
+    held.block = nullptr;
   }
-  void resize(slot& one, std::uint64_t number) {
-    check(one);
-    const std::size_t size = std::min(one.size / 2 + random_.next() % (one.size + 1) + 1, 8 * mebibyte);
-    auto* const moved = static_cast<unsigned char*>(std::realloc(one.block, size));
+  void resize(slot& held, std::uint64_t number) {
+    check(held);
+    const std::size_t size = std::min(held.size / 2 + random_.next() % (held.size + 1) + 1, 8 * mebibyte);
+    auto* const moved = static_cast<unsigned char*>(std::realloc(held.block, size));
     require(moved != nullptr, "a block is refused to change its size");
-    require(holds(moved, std::min(size, one.sample()), one.seed), "realloc: contents lost");
-    live_ -= one.size;
-    one = {moved, size, static_cast<unsigned>(number)};
-    enter(one);
+    require(holds(moved, std::min(size, held.sample()), held.seed), "realloc: contents lost");
+    live_ -= held.size;
+    held = {moved, size, static_cast<unsigned>(number)};
+    enter(held);
   }
 
   random_numbers random_{1};

@@ -36,7 +36,7 @@ int run(unsigned long sequences, unsigned long first_seed) {
     std::fprintf(stderr, "seed %lu: %s\n", static_cast<unsigned long>(seed), text.get());
     shrink(current, text);
     std::fprintf(stderr, "shortened to %u operations: %s\n", current.length, text.get());
-    for (const operation& one : current.all()) print(one);
+    for (const operation& step : current.all()) print(step);
     return 1;
   }
   return 0;

@@ -72,39 +72,39 @@ inline operation random_operation(random_numbers& random, unsigned threads) {
                               call::calloc,        call::realloc,      call::realloc, call::posix_memalign,
                               call::aligned_alloc, call::operator_new, call::free,    call::free,
                               call::free,          call::free};
-  operation one;
-  one.function = mixture[random.below(std::size(mixture))];
-  if (random.below(60) == 0) one.function = call::end_thread;
-  one.thread = static_cast<std::uint8_t>(random.below(threads));
-  one.slot = static_cast<std::uint8_t>(random.below(slot_count));
-  one.size = random_size(random);
-  one.alignment = std::size_t{1} << (3 + random.below(random.below(10) == 0 ? 19 : 10));
-  return one;
+  operation step;
+  step.function = mixture[random.below(std::size(mixture))];
+  if (random.below(60) == 0) step.function = call::end_thread;
+  step.thread = static_cast<std::uint8_t>(random.below(threads));
+  step.slot = static_cast<std::uint8_t>(random.below(slot_count));
+  step.size = random_size(random);
+  step.alignment = std::size_t{1} << (3 + random.below(random.below(10) == 0 ? 19 : 10));
+  return step;
 }
 
-inline void print(const operation& one) {
+inline void print(const operation& step) {
   constexpr const char* names[] = {"malloc",       "calloc",  "posix_memalign", "aligned_alloc",
                                    "operator new", "realloc", "free",           "end_thread"};
-  const char* const name = names[static_cast<unsigned>(one.function)];
-  std::fprintf(stderr, "  thread %u: ", unsigned{one.thread});
-  switch (one.function) {
+  const char* const name = names[static_cast<unsigned>(step.function)];
+  std::fprintf(stderr, "  thread %u: ", unsigned{step.thread});
+  switch (step.function) {
     case call::end_thread:
       std::fprintf(stderr, "ends\n");
       break;
     case call::free:
-      std::fprintf(stderr, "free(block[%u])\n", unsigned{one.slot});
+      std::fprintf(stderr, "free(block[%u])\n", unsigned{step.slot});
       break;
     case call::realloc:
-      std::fprintf(stderr, "block[%u] = realloc(block[%u], %zu)\n", unsigned{one.slot}, unsigned{one.slot},
-                   one.size);
+      std::fprintf(stderr, "block[%u] = realloc(block[%u], %zu)\n", unsigned{step.slot}, unsigned{step.slot},
+                   step.size);
       break;
     case call::posix_memalign:
     case call::aligned_alloc:
-      std::fprintf(stderr, "block[%u] = %s of %zu bytes aligned to %zu\n", unsigned{one.slot}, name, one.size,
-                   one.alignment);
+      std::fprintf(stderr, "block[%u] = %s of %zu bytes aligned to %zu\n", unsigned{step.slot}, name,
+                   step.size, step.alignment);
       break;
     default:
-      std::fprintf(stderr, "block[%u] = %s(%zu)\n", unsigned{one.slot}, name, one.size);
+      std::fprintf(stderr, "block[%u] = %s(%zu)\n", unsigned{step.slot}, name, step.size);
   }
 }
 

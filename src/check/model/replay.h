@@ -30,7 +30,7 @@ public:
 inline void perform_all(std::span<const operation> sequence) {
   static shadow_heap heap;
   static team threads(heap);
-  for (const operation& one : sequence) threads.perform(one);
+  for (const operation& step : sequence) threads.perform(step);
   threads.end_all();
   heap.release_all();
 }

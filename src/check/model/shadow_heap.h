@@ -50,25 +50,25 @@ void visit_sample(std::size_t bytes, Visit visit) {
 
 class shadow_heap {
 public:
-  void perform(const operation& one) {
-    HEAPLAB_ASSERT(one.slot < slot_count);
-    HEAPLAB_ASSERT(one.alignment >= 8 && std::has_single_bit(one.alignment));
-    block& target = blocks_[one.slot];
-    switch (one.function) {
+  void perform(const operation& step) {
+    HEAPLAB_ASSERT(step.slot < slot_count);
+    HEAPLAB_ASSERT(step.alignment >= 8 && std::has_single_bit(step.alignment));
+    block& target = blocks_[step.slot];
+    switch (step.function) {
       case call::end_thread:
         return;
       case call::free:
         return release(target);
       case call::realloc:
-        return resize(target, one);
+        return resize(target, step);
       default:
         release(target);
-        return enter(target, allocate(one), one);
+        return enter(target, allocate(step), step);
     }
   }
 
   void release_all() {
-    for (block& one : blocks_) release(one);
+    for (block& held : blocks_) release(held);
   }
 
 private:
@@ -80,60 +80,61 @@ private:
     bool of_new;
   };
 
-  static unsigned char pattern(const block& one, std::size_t index) {
-    return static_cast<unsigned char>(one.seed + index * 7 + (index >> 8));
+  static unsigned char pattern(const block& held, std::size_t index) {
+    return static_cast<unsigned char>(held.seed + index * 7 + (index >> 8));
   }
 
-  unsigned number_of(const block& one) const { return static_cast<unsigned>(&one - blocks_); }
+  unsigned number_of(const block& held) const { return static_cast<unsigned>(&held - blocks_); }
 
   // A multiple of the alignment, as C11 demanded: some allocators keep to that rule, which C17 dropped, and
   // the contract's tests say so.
-  static std::size_t size_for_aligned_alloc(const operation& one) {
-    return (one.size + one.alignment - 1) / one.alignment * one.alignment;
+  static std::size_t size_for_aligned_alloc(const operation& step) {
+    return (step.size + step.alignment - 1) / step.alignment * step.alignment;
   }
 
-  static void* allocate(const operation& one) {
+  static void* allocate(const operation& step) {
     void* result = nullptr;
-    switch (one.function) {
+    switch (step.function) {
       case call::calloc:
-        return std::calloc(one.size, 1);
+        return std::calloc(step.size, 1);
       case call::aligned_alloc:
-        return aligned_alloc(one.alignment, size_for_aligned_alloc(one));
+        return aligned_alloc(step.alignment, size_for_aligned_alloc(step));
       case call::operator_new:
-        return ::operator new(one.size, std::nothrow);
+        return ::operator new(step.size, std::nothrow);
       case call::posix_memalign:
-        return posix_memalign(&result, one.alignment, one.size) == 0 ? result : nullptr;
+        return posix_memalign(&result, step.alignment, step.size) == 0 ? result : nullptr;
       default:
-        return std::malloc(one.size);
+        return std::malloc(step.size);
     }
   }
 
   // Checks a new block and fills it.
-  void enter(block& target, void* address, const operation& one) {
+  void enter(block& target, void* address, const operation& step) {
     if (address == nullptr) verdict::fault("block[%u]: no memory", number_of(target));
-    block fresh = {static_cast<unsigned char*>(address), one.size, malloc_usable_size(address), ++seed_,
-                   one.function == call::operator_new};
-    check_place(fresh, one);
-    if (one.function == call::calloc) check_zero(target, fresh);
+    block fresh = {static_cast<unsigned char*>(address), step.size, malloc_usable_size(address), ++seed_,
+                   step.function == call::operator_new};
+    check_place(fresh, step);
+    if (step.function == call::calloc) check_zero(target, fresh);
     visit_sample(fresh.usable, [&](std::size_t i) { fresh.start[i] = pattern(fresh, i); });
     target = fresh;
   }
 
-  void check_place(const block& fresh, const operation& one) const {
-    const bool asked = one.function == call::posix_memalign || one.function == call::aligned_alloc;
+  void check_place(const block& fresh, const operation& step) const {
+    const bool asked = step.function == call::posix_memalign || step.function == call::aligned_alloc;
     // C23: the block is aligned for every type that is no larger than the block.
-    const std::size_t fitting = std::min(std::bit_floor(std::max(one.size, std::size_t{1})), std::size_t{16});
-    const std::size_t alignment = asked ? std::max(one.alignment, fitting) : fitting;
+    const std::size_t fitting =
+        std::min(std::bit_floor(std::max(step.size, std::size_t{1})), std::size_t{16});
+    const std::size_t alignment = asked ? std::max(step.alignment, fitting) : fitting;
     if (reinterpret_cast<std::uintptr_t>(fresh.start) % alignment != 0)
-      verdict::fault("block[%u] at %p is not aligned to %zu", unsigned{one.slot},
+      verdict::fault("block[%u] at %p is not aligned to %zu", unsigned{step.slot},
                      static_cast<void*>(fresh.start), alignment);
     if (fresh.usable < fresh.size)
-      verdict::fault("block[%u] of %zu bytes has a usable size of %zu", unsigned{one.slot}, fresh.size,
+      verdict::fault("block[%u] of %zu bytes has a usable size of %zu", unsigned{step.slot}, fresh.size,
                      fresh.usable);
     for (const block& other : blocks_) {
-      if (other.start == nullptr || number_of(other) == one.slot) continue;
+      if (other.start == nullptr || number_of(other) == step.slot) continue;
       if (fresh.start < other.start + other.usable && other.start < fresh.start + fresh.usable)
-        verdict::fault("block[%u] overlaps block[%u] by its usable size", unsigned{one.slot},
+        verdict::fault("block[%u] overlaps block[%u] by its usable size", unsigned{step.slot},
                        number_of(other));
     }
   }
@@ -145,35 +146,35 @@ private:
   }
 
   // Checks the first `bytes` bytes.
-  void check_contents(const block& one, std::size_t bytes, const unsigned char* where) const {
-    visit_sample(one.usable, [&](std::size_t i) {
-      if (i < bytes && where[i] != pattern(one, i))
-        verdict::fault("block[%u] of %zu bytes, usable %zu, has lost its contents at %zu", number_of(one),
-                       one.size, one.usable, i);
+  void check_contents(const block& held, std::size_t bytes, const unsigned char* where) const {
+    visit_sample(held.usable, [&](std::size_t i) {
+      if (i < bytes && where[i] != pattern(held, i))
+        verdict::fault("block[%u] of %zu bytes, usable %zu, has lost its contents at %zu", number_of(held),
+                       held.size, held.usable, i);
     });
   }
 
-  void release(block& one) {
-    if (one.start == nullptr) return;
-    check_contents(one, one.usable, one.start);
-    if (one.of_new)
-      ::operator delete(one.start);
+  void release(block& held) {
+    if (held.start == nullptr) return;
+    check_contents(held, held.usable, held.start);
+    if (held.of_new)
+      ::operator delete(held.start);
     else
-      std::free(one.start);
-    one.start = nullptr;
+      std::free(held.start);
+    held.start = nullptr;
   }
 
-  void resize(block& target, const operation& one) {
-    if (target.start == nullptr || target.of_new || one.size == 0) {
+  void resize(block& target, const operation& step) {
+    if (target.start == nullptr || target.of_new || step.size == 0) {
       release(target);
-      return enter(target, std::realloc(nullptr, one.size), one);
+      return enter(target, std::realloc(nullptr, step.size), step);
     }
     const block before = target;
     check_contents(target, before.usable, before.start);
-    void* const moved = std::realloc(before.start, one.size);
+    void* const moved = std::realloc(before.start, step.size);
     if (moved == nullptr) verdict::fault("block[%u]: no memory", number_of(target));
-    check_contents(target, std::min(before.size, one.size), static_cast<unsigned char*>(moved));
-    enter(target, moved, one);
+    check_contents(target, std::min(before.size, step.size), static_cast<unsigned char*>(moved));
+    enter(target, moved, step);
   }
 
   block blocks_[slot_count] = {};

@@ -49,10 +49,10 @@ inline void simplify(sequence& current, fault_text& text) {
       change(changed.operations[i]);
       return keep_if_failing(current, changed, text);
     };
-    if (current.operations[i].thread != 0) attempt([](operation& one) { one.thread = 0; });
-    while (current.operations[i].size > 0 && attempt([](operation& one) { one.size /= 2; })) {
+    if (current.operations[i].thread != 0) attempt([](operation& step) { step.thread = 0; });
+    while (current.operations[i].size > 0 && attempt([](operation& step) { step.size /= 2; })) {
     }
-    while (current.operations[i].alignment > 16 && attempt([](operation& one) { one.alignment /= 2; })) {
+    while (current.operations[i].alignment > 16 && attempt([](operation& step) { step.alignment /= 2; })) {
     }
   }
 }

@@ -13,27 +13,27 @@ namespace heaplab::check {
 class team {
 public:
   explicit team(shadow_heap& heap) : heap_(heap) {
-    for (worker& one : workers_) {
-      one.owner = this;
-      sem_init(&one.told, 0, 0);
+    for (worker& member : workers_) {
+      member.owner = this;
+      sem_init(&member.told, 0, 0);
     }
     sem_init(&done_, 0, 0);
   }
 
   // Returns when the thread of the operation has performed it. A thread that has ended is started again.
-  void perform(const operation& one) {
-    HEAPLAB_ASSERT(one.thread < thread_count);
-    if (one.thread == 0) {
-      heap_.perform(one);
-    } else if (one.function == call::end_thread) {
-      end(workers_[one.thread]);
+  void perform(const operation& step) {
+    HEAPLAB_ASSERT(step.thread < thread_count);
+    if (step.thread == 0) {
+      heap_.perform(step);
+    } else if (step.function == call::end_thread) {
+      end(workers_[step.thread]);
     } else {
-      tell(workers_[one.thread], one);
+      tell(workers_[step.thread], step);
     }
   }
 
   void end_all() {
-    for (worker& one : workers_) end(one);
+    for (worker& member : workers_) end(member);
   }
 
 private:
@@ -45,21 +45,21 @@ private:
     operation task = {};
   };
 
-  void tell(worker& one, const operation& task) {
-    one.task = task;
-    if (!one.runs && pthread_create(&one.thread, nullptr, work, &one) != 0)
+  void tell(worker& member, const operation& task) {
+    member.task = task;
+    if (!member.runs && pthread_create(&member.thread, nullptr, work, &member) != 0)
       verdict::fault("pthread_create failed");
-    one.runs = true;
-    sem_post(&one.told);
+    member.runs = true;
+    sem_post(&member.told);
     wait(done_);
   }
 
-  void end(worker& one) {
-    if (!one.runs) return;
-    one.task.function = call::end_thread;
-    sem_post(&one.told);
-    pthread_join(one.thread, nullptr);
-    one.runs = false;
+  void end(worker& member) {
+    if (!member.runs) return;
+    member.task.function = call::end_thread;
+    sem_post(&member.told);
+    pthread_join(member.thread, nullptr);
+    member.runs = false;
   }
 
   static void* work(void* argument) {

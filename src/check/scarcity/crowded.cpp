@@ -60,9 +60,9 @@ std::size_t bytes_held(std::size_t pages::* which) {
 
 std::vector<void*> allocate(std::size_t count, std::size_t large) {
   std::vector<void*> blocks(count);
-  for (void*& one : blocks) {
-    one = std::malloc(large);
-    require(one != nullptr, "a large block is refused");
+  for (void*& memory : blocks) {
+    memory = std::malloc(large);
+    require(memory != nullptr, "a large block is refused");
   }
   return blocks;
 }
@@ -70,7 +70,7 @@ std::vector<void*> allocate(std::size_t count, std::size_t large) {
 void free_shuffled(std::vector<void*>& blocks, unsigned seed) {
   std::minstd_rand random(seed);
   std::shuffle(blocks.begin(), blocks.end(), random);
-  for (void* const one : blocks) std::free(one);
+  for (void* const memory : blocks) std::free(memory);
 }
 
 void many() {
@@ -102,7 +102,7 @@ void split(std::size_t size) {
   const std::size_t mapped = bytes_held(&pages::mapped), resident = bytes_held(&pages::resident);
   for (unsigned round = 1; round <= 20; ++round) {
     std::vector<void*> freed = inner(blocks);
-    for (void* const one : freed) static_cast<char*>(one)[0] = 1;
+    for (void* const memory : freed) static_cast<char*>(memory)[0] = 1;
     std::memset(freed[round], 1, size);
     void* const smaller = std::realloc(freed[round], size / 3);
     require(smaller != nullptr, "a block is refused to be smaller");

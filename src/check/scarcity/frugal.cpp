@@ -67,7 +67,7 @@ int run(const kind& which, std::size_t limit, char** arguments) {
 int main(int count, char** arguments) {
   if (count == 1) return work_in_two_threads(), 0;
   const std::size_t limit = count == 3 ? std::strtoul(arguments[2], nullptr, 10) << 20 : 0;
-  for (const kind& one : kinds)
-    if (limit > 0 && one.name == arguments[1]) return run(one, limit, arguments);
+  for (const kind& work : kinds)
+    if (limit > 0 && work.name == arguments[1]) return run(work, limit, arguments);
   return std::fputs("usage: frugal [address_space|data|locked MIB]\n", stderr), wrong_usage;
 }

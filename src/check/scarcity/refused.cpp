@@ -56,7 +56,7 @@ struct refused_calls {
 
   bool include(int number) const {
     return std::any_of(numbers.begin(), numbers.end(),
-                       [number](unsigned one) { return static_cast<int>(one) == number; });
+                       [number](unsigned listed) { return static_cast<int>(listed) == number; });
   }
 };
 constexpr std::span<const unsigned> all_calls{every_call};

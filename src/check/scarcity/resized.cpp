@@ -66,7 +66,7 @@ void resize(std::size_t from, std::size_t to) {
 // Uses up what the limit leaves, down to the smallest blocks. What it takes stays.
 void use_up_memory() {
   for (std::size_t size = mebibyte; size >= 16; size /= 2)
-    while (void* const one = std::malloc(size)) *static_cast<char*>(opaque(one)) = 1;
+    while (void* const memory = std::malloc(size)) *static_cast<char*>(opaque(memory)) = 1;
 }
 
 void shrink_where_memory_is_used_up() {

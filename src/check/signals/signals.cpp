@@ -44,15 +44,15 @@ void allocate_and_check(unsigned seed, unsigned wanted_signals) {
   random_engine random(seed);
   message* held[100] = {};
   while (signals.load(std::memory_order_relaxed) < wanted_signals) {
-    message*& one = held[random() % 100];
-    if (one != nullptr) {
-      ASSERT_TRUE(one->intact());
-      if (random() % 4 == 0) one = message::resize(one, random);
+    message*& letter = held[random() % 100];
+    if (letter != nullptr) {
+      ASSERT_TRUE(letter->intact());
+      if (random() % 4 == 0) letter = message::resize(letter, random);
     }
-    std::free(one);
-    one = message::make(random);
+    std::free(letter);
+    letter = message::make(random);
   }
-  for (message* const one : held) std::free(one);
+  for (message* const letter : held) std::free(letter);
 }
 
 TEST(signals, handlers_that_do_not_allocate_may_interrupt) {

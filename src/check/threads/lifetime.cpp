@@ -113,9 +113,9 @@ int main() {
   std::thread([] {
     std::vector<void*> mine(100);
     for (;;)
-      for (void*& one : mine) {
-        std::free(one);
-        one = std::malloc(100);
+      for (void*& memory : mine) {
+        std::free(memory);
+        memory = std::malloc(100);
       }
   }).detach();
   return 0;

@@ -113,13 +113,14 @@ TEST(own_threads, have_no_real_time_policy) {
 
 // The program's thread gives itself one processor; the process has more.
 TEST(own_threads, may_leave_the_processor_of_the_program) {
-  cpu_set_t all, one;
+  cpu_set_t all, this_cpu;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) == 1) GTEST_SKIP() << "the process has one processor";
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  CPU_ZERO(&this_cpu);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &this_cpu);
   const pid_t child = fork();
-  if (child == 0) _exit(sched_setaffinity(0, sizeof one, &one) == 0 ? look_at_threads(false) : refused);
+  if (child == 0)
+    _exit(sched_setaffinity(0, sizeof this_cpu, &this_cpu) == 0 ? look_at_threads(false) : refused);
   EXPECT_EQ(status_of(child), done);
 }
 

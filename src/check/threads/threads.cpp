@@ -37,7 +37,7 @@ TEST(threads, blocks_outlive_their_thread) {
     std::vector<message*> blocks(2000);
     std::thread([&] {
       random_engine random(round + 1);
-      for (message*& one : blocks) one = message::make(random);
+      for (message*& letter : blocks) letter = message::make(random);
       for (std::size_t i = 0; i < blocks.size(); i += 3) std::free(std::exchange(blocks[i], nullptr));
     }).join();
     run_threads(2, [&](unsigned thread) {
@@ -60,9 +60,9 @@ TEST(threads, a_producer_and_a_consumer_do_not_use_up_memory) {
       for (unsigned i = 0; i < count; ++i) {
         atomic<message*>& place = ring[i % 64];
         if (thread == 0) {
-          message* const one = message::make(random);
+          message* const letter = message::make(random);
           while (place.load(std::memory_order_acquire) != nullptr) std::this_thread::yield();
-          place.store(one, std::memory_order_release);
+          place.store(letter, std::memory_order_release);
         } else {
           while (place.load(std::memory_order_acquire) == nullptr) std::this_thread::yield();
           std::free(place.exchange(nullptr, std::memory_order_acq_rel));
@@ -85,7 +85,7 @@ void live_briefly(unsigned seed) {
     blocks[i] = std::malloc(size + seed % 16);
     static_cast<char*>(blocks[i])[size - 1] = 1;
   }
-  for (void* const one : blocks) std::free(one);
+  for (void* const memory : blocks) std::free(memory);
 }
 
 TEST(threads, thousands_over_time_leave_no_memory_behind) {
@@ -104,10 +104,10 @@ TEST(threads, thousands_over_time_leave_no_memory_behind) {
 
 // Frees blocks that another thread has allocated, and leaves as many for that thread to free.
 void exchange_blocks(std::vector<void*>& blocks, unsigned seed) {
-  for (void*& one : blocks) {
-    std::free(one);
-    one = std::malloc(std::size_t{16} << (seed + (&one - blocks.data())) % 14);
-    std::memset(one, 1, 16);
+  for (void*& memory : blocks) {
+    std::free(memory);
+    memory = std::malloc(std::size_t{16} << (seed + (&memory - blocks.data())) % 14);
+    std::memset(memory, 1, 16);
   }
 }
 
@@ -129,7 +129,7 @@ TEST(threads, thousands_one_after_the_other_lose_nothing) {
   };
   growth();
   const auto [least, most] = std::minmax({growth(), growth(), growth(), growth()});
-  for (void* const one : blocks) std::free(one);
+  for (void* const memory : blocks) std::free(memory);
   EXPECT_FALSE(least > count * lost_by_each && least > most / 2)
       << count << " threads lose " << least << " to " << most << " bytes each time";
 }

@@ -139,8 +139,8 @@ namespace {
 template <class Modules>
 auto sorted(const Modules& all) {
   std::vector<const typename Modules::value_type*> order;
-  for (const auto& one : all) order.push_back(&one);
-  std::ranges::sort(order, {}, [](const auto* one) { return one->start + one->displacement; });
+  for (const auto& loaded : all) order.push_back(&loaded);
+  std::ranges::sort(order, {}, [](const auto* loaded) { return loaded->start + loaded->displacement; });
   return order;
 }
 
@@ -148,17 +148,17 @@ auto sorted(const Modules& all) {
 
 std::string recorded_modules::code() const {
   std::ostringstream text;
-  for (const module* one : sorted(modules_))
-    text << std::hex << one->start + one->displacement << '-' << one->end + one->displacement << ' '
-         << one->offset << ' ' << one->path << '\n';
+  for (const module* loaded : sorted(modules_))
+    text << std::hex << loaded->start + loaded->displacement << '-' << loaded->end + loaded->displacement
+         << ' ' << loaded->offset << ' ' << loaded->path << '\n';
   return text.str();
 }
 
 std::string recorded_modules::build_ids() const {
   std::ostringstream text;
-  for (const module* one : sorted(modules_))
-    if (!one->build_id.empty())
-      text << std::hex << one->start + one->displacement << ' ' << one->build_id << '\n';
+  for (const module* loaded : sorted(modules_))
+    if (!loaded->build_id.empty())
+      text << std::hex << loaded->start + loaded->displacement << ' ' << loaded->build_id << '\n';
   return text.str();
 }
 

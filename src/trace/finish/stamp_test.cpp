@@ -22,10 +22,10 @@ struct alignas(64) ball {
 };
 
 void stay_on(int processor) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(processor, &one);
-  sched_setaffinity(0, sizeof one, &one);
+  cpu_set_t this_cpu;
+  CPU_ZERO(&this_cpu);
+  CPU_SET(processor, &this_cpu);
+  sched_setaffinity(0, sizeof this_cpu, &this_cpu);
 }
 
 // Takes the ball in the rounds of its parity. False if a stamp is earlier than the stamp of the hand-over.
@@ -49,9 +49,9 @@ bool play(ball& shared, std::uint64_t parity, int processor) {
 bool ordered_between(int first, int second) {
   ball shared;
   bool here = false, there = false;
-  std::thread one([&] { here = play(shared, 0, first); });
+  std::thread racing([&] { here = play(shared, 0, first); });
   std::thread two([&] { there = play(shared, 1, second); });
-  one.join();
+  racing.join();
   two.join();
   return here && there;
 }

@@ -21,7 +21,7 @@ void put_row(probes::json_line& out, std::initializer_list<std::uint64_t> column
 template <class List, class Value = std::identity>
 void put_list(probes::json_line& out, const List& of, Value value = {}) {
   out.begin_array();
-  for (const auto& one : of) out.value(std::invoke(value, one));
+  for (const auto& item : of) out.value(std::invoke(value, item));
   out.end_array();
 }
 

@@ -62,16 +62,16 @@ private:
 
   // Allocates the buffer if there is none, grows it by half, or shrinks and frees it if it is full.
   template <class Heap>
-  void advance(Heap& heap, buffer& one, std::uint8_t stamp, harness::random_stream& random) {
-    if (one.now.start == nullptr) {
-      one.end = sizes_.logarithmic(random);
-      one.now = harness::allocate_stamped(heap, sizes_.least, stamp);
-    } else if (one.now.bytes < one.end) {
-      const std::uint64_t larger = one.now.bytes + one.now.bytes / 2;
-      one.now = harness::reallocate_stamped(heap, one.now, larger, stamp);
+  void advance(Heap& heap, buffer& grown, std::uint8_t stamp, harness::random_stream& random) {
+    if (grown.now.start == nullptr) {
+      grown.end = sizes_.logarithmic(random);
+      grown.now = harness::allocate_stamped(heap, sizes_.least, stamp);
+    } else if (grown.now.bytes < grown.end) {
+      const std::uint64_t larger = grown.now.bytes + grown.now.bytes / 2;
+      grown.now = harness::reallocate_stamped(heap, grown.now, larger, stamp);
     } else {
-      one.now = harness::reallocate_stamped(heap, one.now, one.end, stamp);
-      discard(heap, one.now, stamp);
+      grown.now = harness::reallocate_stamped(heap, grown.now, grown.end, stamp);
+      discard(heap, grown.now, stamp);
     }
   }
 
@@ -82,8 +82,8 @@ private:
   }
 
   template <class Heap>
-  static void discard(Heap& heap, harness::block& one, std::uint8_t stamp) {
-    if (one.start != nullptr) harness::release_stamped(heap, std::exchange(one, {}), stamp);
+  static void discard(Heap& heap, harness::block& memory, std::uint8_t stamp) {
+    if (memory.start != nullptr) harness::release_stamped(heap, std::exchange(memory, {}), stamp);
   }
 
   std::uint64_t steps_ = 1'000'000;

@@ -53,7 +53,7 @@ void aged_heap::age(unsigned thread) {
 void aged_heap::release() {
   plain_heap heap;
   for (std::size_t thread = 0; thread < blocks_.size(); ++thread) {
-    for (const block& one : blocks_[thread]) release_stamped(heap, one, stamp_of(thread));
+    for (const block& memory : blocks_[thread]) release_stamped(heap, memory, stamp_of(thread));
     blocks_[thread] = {};
   }
 }
@@ -61,7 +61,7 @@ void aged_heap::release() {
 std::uint64_t aged_heap::live_bytes() const {
   std::uint64_t bytes = 0;
   for (const std::span<block>& of_thread : blocks_)
-    for (const block& one : of_thread) bytes += one.bytes;
+    for (const block& memory : of_thread) bytes += memory.bytes;
   return bytes;
 }
 

@@ -13,10 +13,10 @@ namespace heaplab::harness {
 
 namespace {
 
-std::string described(const option& one) {
-  std::string text = one.help;
-  std::string facts = one.allowed;
-  if (!one.standard.empty()) facts += (facts.empty() ? "default " : "; default ") + one.standard;
+std::string described(const option& entry) {
+  std::string text = entry.help;
+  std::string facts = entry.allowed;
+  if (!entry.standard.empty()) facts += (facts.empty() ? "default " : "; default ") + entry.standard;
   if (!facts.empty()) text += " (" + facts + ")";
   return text;
 }
@@ -24,28 +24,28 @@ std::string described(const option& one) {
 // Shows --name and --no-name of a flag as one entry.
 class help_formatter final : public CLI::Formatter {
 public:
-  std::string make_option_name(const CLI::Option* one, bool is_positional) const override {
-    const std::string name = CLI::Formatter::make_option_name(one, is_positional);
+  std::string make_option_name(const CLI::Option* entry, bool is_positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(entry, is_positional);
     const std::size_t second = name.find(",--no-");
     return second == std::string::npos ? name : "--[no-]" + name.substr(2, second - 2);
   }
 };
 
-void add_to(CLI::App& app, option& one) {
-  if (one.flag != nullptr) {
-    app.add_flag("--" + one.name + ",!--no-" + one.name, *one.flag, described(one))
+void add_to(CLI::App& app, option& entry) {
+  if (entry.flag != nullptr) {
+    app.add_flag("--" + entry.name + ",!--no-" + entry.name, *entry.flag, described(entry))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     return;
   }
-  const auto take = [&one](const std::string& text) {
+  const auto take = [&entry](const std::string& text) {
     try {
-      one.read(text);
+      entry.read(text);
     } catch (const usage_error& error) {
-      throw usage_error("--" + one.name + ": " + error.what());
+      throw usage_error("--" + entry.name + ": " + error.what());
     }
   };
-  app.add_option_function<std::string>("--" + one.name, take, described(one))
-      ->type_name(one.kind)
+  app.add_option_function<std::string>("--" + entry.name, take, described(entry))
+      ->type_name(entry.kind)
       ->take_last();
 }
 
@@ -68,8 +68,8 @@ std::string about_unknown(const std::string& argument, const option_table& optio
   std::string line = (typed.starts_with("-") ? "unknown option " : "unexpected argument ") + typed;
   std::string nearest;
   std::size_t least = 4;
-  for (const option& one : options.options()) {
-    const std::string dashed = "--" + one.name;
+  for (const option& entry : options.options()) {
+    const std::string dashed = "--" + entry.name;
     if (const std::size_t distance = edit_distance(typed, dashed); distance < least) {
       least = distance;
       nearest = dashed;
@@ -116,7 +116,7 @@ void read_command_line(const description& about, option_table& options, request&
   declare_services(about, options, wanted);
   CLI::App app(std::string(about.name) + ": " + about.summary, about.name);
   app.formatter(std::make_shared<help_formatter>());
-  for (option& one : options.options()) add_to(app, one);
+  for (option& entry : options.options()) add_to(app, entry);
   app.add_option("--json", wanted.json, "Write the result as one JSON line to FILE, - or fd:N")
       ->type_name("FILE")
       ->check([](const std::string& file) { return file.empty() ? "the name of the file is empty" : ""; })
@@ -138,7 +138,7 @@ void read_command_line(const description& about, option_table& options, request&
   if (!wanted.text.empty()) return;
   if (const auto extras = app.remaining(); !extras.empty())
     throw usage_error(about_unknown(extras.front(), options));
-  for (option& one : options.options()) one.given = app.count("--" + one.name) != 0;
+  for (option& entry : options.options()) entry.given = app.count("--" + entry.name) != 0;
   if (wanted.services.latency && wanted.services.flaw != pitfall::none)
     throw usage_error("--latency and --pitfall exclude each other: give one of the two");
 }

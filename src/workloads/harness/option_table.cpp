@@ -138,7 +138,7 @@ void option_table::add_choice(std::string name, std::vector<std::string> words,
 
 bool option_table::given(std::string_view name) const {
   const auto found =
-      std::find_if(options_.begin(), options_.end(), [&](const option& one) { return one.name == name; });
+      std::find_if(options_.begin(), options_.end(), [&](const option& entry) { return entry.name == name; });
   if (found == options_.end()) throw std::logic_error("no option --" + std::string(name) + " was declared");
   return found->given;
 }

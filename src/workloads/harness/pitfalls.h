@@ -31,7 +31,7 @@ struct call_counters {
   // Relaxed: read after the threads have been joined.
   std::uint64_t counted() const {
     std::uint64_t sum = of_all.load(std::memory_order_relaxed);
-    for (const auto& one : of_thread) sum += one.load(std::memory_order_relaxed);
+    for (const auto& count : of_thread) sum += count.load(std::memory_order_relaxed);
     return sum;
   }
 };

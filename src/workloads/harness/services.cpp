@@ -50,16 +50,16 @@ void measurement::release_aged_heap() {
 void measurement::add_latency_metrics() {
   if (samples_.empty()) return;
   latency_samples& all = samples_.front();
-  for (const latency_samples& one : samples_.subspan(1)) {
-    all.allocation.merge(one.allocation);
-    all.release.merge(one.release);
+  for (const latency_samples& of_thread : samples_.subspan(1)) {
+    all.allocation.merge(of_thread.allocation);
+    all.release.merge(of_thread.release);
   }
   const auto add = [&](const probes::latency_histogram& from, const char* name, double ticks) {
     if (from.count() != 0) add_metric(name, clock_.seconds_without_stamps(ticks), "s");
   };
-  for (const quantile_name& one : quantiles) {
-    add(all.allocation, one.of_allocation, all.allocation.quantile(one.fraction, clock_.step()));
-    add(all.release, one.of_release, all.release.quantile(one.fraction, clock_.step()));
+  for (const quantile_name& quantile : quantiles) {
+    add(all.allocation, quantile.of_allocation, all.allocation.quantile(quantile.fraction, clock_.step()));
+    add(all.release, quantile.of_release, all.release.quantile(quantile.fraction, clock_.step()));
   }
   add(all.allocation, "allocation_latency_max", static_cast<double>(all.allocation.largest()));
   add(all.release, "free_latency_max", static_cast<double>(all.release.largest()));

@@ -158,11 +158,11 @@ private:
     std::uint64_t threads = 0;
     double live = 0;
     for (unsigned i = 0; i < threads_; ++i) {
-      const slice& one = slices_[i].front();
-      measured.verify(!one.refused, "every thread could start its successor");
-      replaced += one.replaced;
-      threads += one.threads;
-      for (const harness::block& object : one.objects) live += static_cast<double>(object.bytes);
+      const slice& mine = slices_[i].front();
+      measured.verify(!mine.refused, "every thread could start its successor");
+      replaced += mine.replaced;
+      threads += mine.threads;
+      for (const harness::block& object : mine.objects) live += static_cast<double>(object.bytes);
     }
     measured.add_metric("pairs", static_cast<double>(replaced), "1");
     measured.add_metric("throughput", static_cast<double>(replaced) / seconds_, "1/s");

@@ -61,8 +61,8 @@ public:
     run_team(measured);
     tally all;
     for (unsigned thread = 0; thread < threads_; ++thread) {
-      const tally& one = tallies_[thread].front();
-      all.hits += one.hits, all.of_others += one.of_others, all.pairs += one.pairs;
+      const tally& counts = tallies_[thread].front();
+      all.hits += counts.hits, all.of_others += counts.of_others, all.pairs += counts.pairs;
     }
     const double requests = static_cast<double>(threads_ * lives_ * requests_);
     measured.add_metric("hits", static_cast<double>(all.hits) / requests, "1");

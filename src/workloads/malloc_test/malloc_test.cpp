@@ -57,8 +57,8 @@ private:
   double seconds_of_loop(Heap& heap, std::uint64_t number) {
     const std::uint64_t begin = probes::read_ticks();
     for (std::uint64_t i = 0; i < pairs_; ++i) {
-      const harness::block one = harness::allocate_stamped(heap, size_, harness::stamp_of(number));
-      harness::release_stamped(heap, one, harness::stamp_of(number));
+      const harness::block memory = harness::allocate_stamped(heap, size_, harness::stamp_of(number));
+      harness::release_stamped(heap, memory, harness::stamp_of(number));
     }
     return measured_->clock().seconds(probes::read_ticks() - begin);
   }

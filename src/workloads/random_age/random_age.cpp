@@ -62,7 +62,7 @@ private:
       }
     });
     std::uint64_t live = 0;
-    for (const harness::block& one : table) live += one.bytes;
+    for (const harness::block& memory : table) live += memory.bytes;
     live_bytes_[thread].front() = live;
   }
 

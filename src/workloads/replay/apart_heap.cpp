@@ -117,13 +117,14 @@ void apart_heap::unlink(chunk* removed) {
 
 // Every byte behind the head belongs to a live block, to a free block in the chunk's list, or to what was
 // never handed out. The chunk is in the list of its size if and only if it has room.
-bool apart_heap::is_sound(const chunk& one) const {
+bool apart_heap::is_sound(const chunk& held) const {
   std::size_t free = 0;
-  for (const free_block* block = one.free; block != nullptr; block = block->next) ++free;
-  const std::size_t begin = align_up(sizeof(chunk), one.size & (~one.size + 1));
+  for (const free_block* block = held.free; block != nullptr; block = block->next) ++free;
+  const std::size_t begin = align_up(sizeof(chunk), held.size & (~held.size + 1));
   bool listed = false;
-  for (const chunk* at = with_room_[one.size / smallest]; at != nullptr; at = at->next) listed |= at == &one;
-  return begin + (one.blocks + free) * one.size == one.untouched && listed == !one.is_full();
+  for (const chunk* at = with_room_[held.size / smallest]; at != nullptr; at = at->next)
+    listed |= at == &held;
+  return begin + (held.blocks + free) * held.size == held.untouched && listed == !held.is_full();
 }
 
 }  // namespace heaplab::replay

@@ -41,7 +41,7 @@ private:
   chunk* open_chunk(std::size_t size);
   void link(chunk* added);
   void unlink(chunk* removed);
-  bool is_sound(const chunk& one) const;
+  bool is_sound(const chunk& held) const;
 
   atomic<bool> locked_{false};
   std::array<chunk*, classes> with_room_{};  // by size divided by `smallest`: chunks that are not full

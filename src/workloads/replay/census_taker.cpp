@@ -22,7 +22,7 @@ constexpr std::string_view names[] = {"sample", "trough", "peak", "end"};
 
 std::size_t most_survivors(const recorded::workload_view& work) {
   std::uint64_t most = 0;
-  for (const recorded::census& one : work.censuses()) most = std::max(most, one.survivors);
+  for (const recorded::census& taken : work.censuses()) most = std::max(most, taken.survivors);
   return static_cast<std::size_t>(most);
 }
 
@@ -59,8 +59,9 @@ std::size_t census_taker::bytes_of(const recorded::workload_view& work) {
 }
 
 const recorded::census* census_taker::find(std::uint32_t epoch) const {
-  for (const recorded::census& one : work_.censuses())
-    if (one.epoch == epoch) return how_.samples || one.why != recorded::occasion::sample ? &one : nullptr;
+  for (const recorded::census& taken : work_.censuses())
+    if (taken.epoch == epoch)
+      return how_.samples || taken.why != recorded::occasion::sample ? &taken : nullptr;
   return nullptr;
 }
 
@@ -70,7 +71,7 @@ void census_taker::prepare() const {
 
 void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {
   HEAPLAB_ASSERT(is_at(epoch));
-  const recorded::census& one = *find(epoch);
+  const recorded::census& taken = *find(epoch);
   const std::size_t own = marks_.resident_bytes() + align_up(text_.text().size(), os_pages::page_bytes());
   memory -= std::min<std::uint64_t>(memory, own);
   part_count_ = filled_count_ = 0;
@@ -78,7 +79,7 @@ void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {
   held_ = {};
   std::fill(sites_.begin(), sites_.end(), site_holding{});
   pages_.look_again();
-  for (const recorded::survivor& block : work_.survivors_of(one)) enter(block);
+  for (const recorded::survivor& block : work_.survivors_of(taken)) enter(block);
   share_pages();
   std::uint64_t held = 0;
   marks_.each([&](std::uintptr_t page) { held += pages_.is_resident(page) ? os_pages::page_bytes() : 0; });
@@ -86,7 +87,7 @@ void census_taker::take(std::uint32_t epoch, std::uint64_t memory) {
   held_.retained = held - with_blocks_;
   held_.own = memory - std::min(memory, held);
   draw_map(held / os_pages::page_bytes());
-  tell(one, memory);
+  tell(taken, memory);
 }
 
 // Only the first and the last page of a block may hold others. Those between are the block's own.
@@ -150,7 +151,7 @@ void census_taker::share_pages() {
   rank_sites();
   each_page([this](std::span<const part> page) {
     std::uint32_t last = 0;
-    for (const part& one : page) last = std::max(last, rank_[one.site]);
+    for (const part& piece : page) last = std::max(last, rank_[piece.site]);
     sites_[order_[last]].together += free_bytes(page);
   });
   for (std::size_t place = 1; place < order_.size(); ++place)
@@ -159,7 +160,7 @@ void census_taker::share_pages() {
 
 std::uint64_t census_taker::free_bytes(std::span<const part> page) {
   std::uint64_t used = 0;
-  for (const part& one : page) used += one.used;
+  for (const part& piece : page) used += piece.used;
   return os_pages::page_bytes() - std::min<std::uint64_t>(used, os_pages::page_bytes());
 }
 
@@ -224,9 +225,9 @@ void census_taker::draw_map(std::size_t resident_pages) {
   cell_count_ = (place + of_cell - 1) / of_cell;
 }
 
-void census_taker::tell(const recorded::census& one, std::uint64_t memory) {
-  const recorded::epoch& at = work_.epochs()[one.epoch];
-  text_.begin_object().key("why").value(names[static_cast<std::size_t>(one.why)]);
+void census_taker::tell(const recorded::census& taken, std::uint64_t memory) {
+  const recorded::epoch& at = work_.epochs()[taken.epoch];
+  text_.begin_object().key("why").value(names[static_cast<std::size_t>(taken.why)]);
   text_.key("time_us").value(at.time_us).key("live_bytes").value(at.live_bytes);
   text_.key("live_blocks").value(at.live_blocks).key("memory").value(memory);
   text_.key("live").value(held_.live).key("rounding").value(held_.rounding);

@@ -103,7 +103,7 @@ private:
   static std::uint64_t free_bytes(std::span<const part> page);
   void rank_sites();
   void draw_map(std::size_t resident_pages);
-  void tell(const recorded::census& one, std::uint64_t memory);
+  void tell(const recorded::census& taken, std::uint64_t memory);
 
   const recorded::workload_view& work_;
   std::span<const slot> slots_;

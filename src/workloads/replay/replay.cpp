@@ -251,9 +251,9 @@ private:
     const recorded::header& head = work_->head();
     const auto calls = static_cast<double>(head.allocations + head.reallocations + head.releases);
     wait_counts all;
-    for (const thread_state& one : threads_) {
-      all.waits += one.counts.waits;
-      all.stalls += one.counts.stalls;
+    for (const thread_state& worker : threads_) {
+      all.waits += worker.counts.waits;
+      all.stalls += worker.counts.stalls;
     }
     measured_->add_metric("calls", calls, "1");
     measured_->add_metric("throughput", calls / seconds_, "1/s");

@@ -154,15 +154,15 @@ private:
 
   void run(unsigned thread) override {
     measured_->with_heap(thread, [&](auto& heap) {
-      worker<std::remove_reference_t<decltype(heap)>> one{
+      worker<std::remove_reference_t<decltype(heap)>> player{
           .all = *this,
           .heap = heap,
           .thread = thread,
           .random = harness::random_stream(measured_->seed() + 1, thread),
           .sizes = harness::size_cycle(sizes_of_[thread]),
           .own = own_[thread]};
-      one.work();
-      of_others_[thread].front() = one.of_others;
+      player.work();
+      of_others_[thread].front() = player.of_others;
     });
   }
 

@@ -111,7 +111,7 @@ public:
     blocks_ = harness::thread_arrays<harness::block>(threads_, places_);
     run_team(measured);
     std::uint64_t objects = 0;
-    for (const burst& one : bursts_) objects += one.objects;
+    for (const burst& planned : bursts_) objects += planned.objects;
     const std::uint64_t calls_of_each = calls_ / threads_;
     measured.add_metric("pairs", static_cast<double>(calls_of_each * threads_ * objects), "1");
   }
@@ -121,8 +121,8 @@ private:
     measured_->with_heap(thread, [&](auto& heap) {
       object_ring ring(heap, blocks_[thread]);
       for (std::uint64_t call = 0; call < calls_ / threads_; ++call)
-        for (const burst& one : bursts_)
-          for (unsigned i = 0; i < one.objects; ++i) ring.add(one.bytes);
+        for (const burst& planned : bursts_)
+          for (unsigned i = 0; i < planned.objects; ++i) ring.add(planned.bytes);
       ring.release_all();
     });
   }

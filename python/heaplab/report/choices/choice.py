@@ -49,17 +49,17 @@ def choices(analysis: Analysis) -> list[Choice]:
 
 
 def choice(analysis: Analysis, under: str, axis: str, studies: list[Study]) -> Choice:
-    found = [answer for study in studies for where in situations(study) if (answer := answer_of(where))]
+    answers = [answer for study in studies for where in situations(study) if (answer := answer_of(where))]
     named = axis == strategies.PARAMETER
-    kinds = families(found)
-    decided = any(not answer.keeps_reference for answer in found)
+    kinds = families(answers)
+    decided = any(not answer.keeps_reference for answer in answers)
     return Choice(
         under,
         "local allocator" if named else axis,
-        sentences(found) + (differences(studies) if named else []),
+        sentences(answers) + (differences(studies) if named else []),
         [line for study in studies if (line := overall(study))],
         family_table(kinds) if named else None,
-        answer_table(found),
+        answer_table(answers),
         wording.extent(studies, axis),
         steps_of_choice(analysis, local=named and decided),
         kinds,
@@ -93,21 +93,21 @@ def sentences(answers: list[StrategyAnswer]) -> list[str]:
     keep = [answer for answer in judged if answer.keeps_reference]
     gains = sorted((a for a in judged if not a.keeps_reference), key=lambda a: a.judged.ratio.estimate)
     reference = judged[0].reference
-    found = [
+    lines = [
         f"In {len(gains)} of {len(judged)} situations something is faster than {strategies.title(reference)}."
     ]
     if gains:
         top = gains[0]
         ratio = top.judged.ratio.inverse()
-        found.append(
+        lines.append(
             f"The most is gained by {strategies.title(top.best)} in {top.situation.name}: "
             f"{units.ratio(ratio.estimate)} as fast ({units.bounds(ratio)})."
         )
     if keep:
-        found.append(f"Stay with {reference} in {_named(keep, gains)}: nothing is shown to be faster.")
+        lines.append(f"Stay with {reference} in {_named(keep, gains)}: nothing is shown to be faster.")
     if len(judged) < len(answers):
-        found.append(f"Undecided: {len(answers) - len(judged)} more, of which too few blocks were measured.")
-    return found
+        lines.append(f"Undecided: {len(answers) - len(judged)} more, of which too few blocks were measured.")
+    return lines
 
 
 def _named(kept: list[StrategyAnswer], gains: list[StrategyAnswer]) -> str:
@@ -119,7 +119,7 @@ def _named(kept: list[StrategyAnswer], gains: list[StrategyAnswer]) -> str:
 
 def differences(studies: list[Study]) -> list[str]:
     """The cost of the virtual call and the gain of winking out, over all cells."""
-    found = []
+    lines = []
     for what, pairs in (
         ("Access through an abstract base", strategies.VIRTUAL),
         ("Winking out", strategies.WINKED),
@@ -128,10 +128,10 @@ def differences(studies: list[Study]) -> list[str]:
         if not isfinite(ratio.estimate):
             continue
         change = wording.change(ratio, "less time", "more time")
-        found.append(
+        lines.append(
             f"{what}, all else equal: {change} ({units.bounds(ratio)}{'×' if ratio.bounded else ''})."
         )
-    return found
+    return lines
 
 
 def _differing(study: Study, names: dict[str, str]) -> list[Keyed]:

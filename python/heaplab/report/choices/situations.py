@@ -106,10 +106,10 @@ def families(answers: list[StrategyAnswer]) -> list[Family]:
     studies = dict.fromkeys(answer.situation.study for answer in answers)
     names = dict.fromkeys(name for study in studies for name in study.candidates)
     references = {study.baseline for study in studies}
-    found = []
+    families = []
     for family in dict.fromkeys(strategies.family(name) for name in names):
         members = [name for name in names if strategies.family(name) == family and name not in references]
         known = [(a.situation, stats.geometric_mean([a.situation.of_all(members)])) for a in answers]
         if ratios := [(where, ratio) for where, ratio in known if isfinite(ratio.estimate)]:
-            found.append(Family(family, members, ratios))
-    return found
+            families.append(Family(family, members, ratios))
+    return families

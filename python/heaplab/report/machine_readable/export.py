@@ -19,8 +19,8 @@ TABLES = {"cells": (cell_rows, CELL_COLUMNS), "runs": (run_rows, RUN_COLUMNS)}
 def rows_of(analyses: Sequence[Analysis], what: str) -> tuple[list[Row], dict[str, str]]:
     """The rows of the named table, and the description of its columns. A cell is JSON text."""
     rows, columns = TABLES[what]
-    found = [row | {"cell": json.dumps(row["cell"])} for analysis in analyses for row in rows(analysis)]
-    return found, columns
+    lines = [row | {"cell": json.dumps(row["cell"])} for analysis in analyses for row in rows(analysis)]
+    return lines, columns
 
 
 def as_csv(rows: Sequence[Row], columns: Mapping[str, str]) -> str:

@@ -66,10 +66,10 @@ def _aspect(summary: AspectSummary) -> dict[str, Any]:
 
 def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
     summaries, known = analysis.summaries(kind), causes(analysis, kind)
-    found = answer(analysis, kind, summaries)
+    answered = answer(analysis, kind, summaries)
     return {
-        "advice": found.advice,
-        "use": found.use,
+        "advice": answered.advice,
+        "use": answered.use,
         "causes": sentences(analysis, kind, summaries),
         "noise_floor": {
             "time": plain(analysis.control(kind, TIME_ONLY)),
@@ -99,11 +99,11 @@ def _summary(analysis: Analysis, kind: str) -> dict[str, Any]:
 
 
 def _allocator(summary: Summary, known: list[Cause]) -> dict[str, Any]:
-    found = {cause.metric: cause.judged.get(summary.allocator) for cause in known}
+    judgements = {cause.metric: cause.judged.get(summary.allocator) for cause in known}
     return {
         "time": plain_judged(summary.time, wording.TIME),
         "memory": plain_judged(summary.memory, wording.MEMORY),
-        **{metric: plain_judged(judged, wording.COUNT) for metric, judged in found.items() if judged},
+        **{metric: plain_judged(judged, wording.COUNT) for metric, judged in judgements.items() if judged},
         "cells": summary.cells,
         "cells_of": summary.cells_of,
     }
@@ -120,10 +120,10 @@ def plain(interval: Interval) -> dict[str, float | int | None]:
 
 
 def plain_judged(judged: Judged, metric: spec.MetricSpec) -> dict[str, Any]:
-    found = {
+    figures = {
         **plain(judged.ratio),
         "verdict": None,
         "threshold": finite(judged.threshold),
         "why": wording.why(judged),
     }
-    return found if judged.why is Why.NO_FIGURE else found | {"verdict": wording.verdict(judged, metric)}
+    return figures if judged.why is Why.NO_FIGURE else figures | {"verdict": wording.verdict(judged, metric)}

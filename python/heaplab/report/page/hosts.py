@@ -96,11 +96,11 @@ def side_by_side(analyses: Sequence[Analysis]) -> list[Table]:
     tables = []
     for kind, title in wording.KINDS.items():
         summaries = [{s.allocator: s for s in analysis.summaries(kind)} for analysis in analyses]
-        names = list(dict.fromkeys(name for found in summaries for name in found))
+        names = list(dict.fromkeys(name for of_host in summaries for name in of_host))
         for metric, what in ((wording.TIME, "time"), (wording.MEMORY, "memory")):
             rows = []
             for name in names:
-                judged = [getattr(found.get(name), what, None) for found in summaries]
+                judged = [getattr(of_host.get(name), what, None) for of_host in summaries]
                 rows.append((name, [ratio_entry(host, metric, "not measured there") for host in judged]))
             if any(entry.text != units.NOTHING for _, entries in rows for entry in entries):
                 caption = f"{metric.title}, {title}: ratio to the baseline of the same campaign"

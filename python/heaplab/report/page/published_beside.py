@@ -41,20 +41,20 @@ def tables(study: Study, plot: spec.Plot, published: Published | None) -> list[W
 
 
 def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> WithPublished:
-    found = next((each for each in printed if _belongs(each, chart)), None)
-    if found is None:
+    stored = next((each for each in printed if _belongs(each, chart)), None)
+    if stored is None:
         return WithPublished(measured)
     across, down = chart.values(chart.plot.x), chart.values(chart.rows)
-    values = {row: [_value(found, row, x) for x in across] for row in down}
+    values = {row: [_value(stored, row, x) for x in across] for row in down}
     rows: list[tuple[str, list[Entry]]] = []
     for row, (name, entries) in zip(down, measured.rows, strict=True):
         rows.append((name, entries))
         if any(value is not None for value in values[row]):
-            texts = [_text(chart, found, value) for value in values[row]]
+            texts = [_text(chart, stored, value) for value in values[row]]
             blank = [""] * (len(entries) - len(texts))
             rows.append((f"{name}, {PUBLISHED}", [Entry(text) for text in texts + blank]))
-    at = ", ".join(f"{name} {units.parameter(value)}" for name, value in found.at.items())
-    source = f"As published: {found.number}{f', at {at}' if at else ''}."
+    at = ", ".join(f"{name} {units.parameter(value)}" for name, value in stored.at.items())
+    source = f"As published: {stored.number}{f', at {at}' if at else ''}."
     table = replace(measured, rows=rows, notes=[*measured.notes, source])
     if not chart.is_ratio:
         return WithPublished(table)
@@ -67,7 +67,7 @@ def _heat(chart: Chart, measured: Table, printed: Sequence[PublishedTable]) -> W
         )
         for row in down
     ]
-    alt = f"{measured.caption}, a panel for each row, beside {found.number}. Numbers in the table below."
+    alt = f"{measured.caption}, a panel for each row, beside {stored.number}. Numbers in the table below."
     plot = chart.plot
     first = [f"{name} {units.parameter(value)}" for name, value in plot.against.items()]
     whole = " and to ".join([*filter(None, [plot.relative_to]), *first])
@@ -183,7 +183,7 @@ def stated_points(study: Study, published: Published | None) -> list[StatedPoint
 
 def stated_table(study: Study, published: Published | None) -> str:
     """The stated ratios with what was measured of them, as Markdown; "" without any."""
-    found = [
+    ratios = [
         ratio for ratio in (published.ratios if published else []) if ratio.experiment == study.experiment.id
     ]
     head = ["number", "the publication", "ratio", "here"]
@@ -194,7 +194,7 @@ def stated_table(study: Study, published: Published | None) -> str:
             f"{ratio.bound} {ratio.ratio:g}",
             "; ".join(_here(study, ratio)) or NO_CELL,
         ]
-        for ratio in found
+        for ratio in ratios
     ]
     return markdown_table(head, rows) if rows else ""
 
@@ -215,7 +215,7 @@ def _here(study: Study, ratio: StatedRatio) -> Iterator[str]:
         first = study.values(place, other, ratio.metric)
         last = study.values(cell, name, ratio.metric)
         blocks = sorted(first.keys() & last.keys())
-        found = stats.compare([first[block] for block in blocks], [last[block] for block in blocks])
-        if isfinite(found.estimate):
+        change = stats.compare([first[block] for block in blocks], [last[block] for block in blocks])
+        if isfinite(change.estimate):
             at = ", ".join(f"{key} {units.parameter(dict(cell)[key])}" for key in ratio.at)
-            yield f"{name}, {at}: {units.digits(found.estimate)} ({units.bounds(found)})"
+            yield f"{name}, {at}: {units.digits(change.estimate)} ({units.bounds(change)})"

@@ -122,8 +122,8 @@ def scalability(cpus: object) -> str:
 def power_tables(analysis: Analysis) -> list[Table]:
     if not analysis.between_allocators or len(analysis.allocators) < 2:
         return []
-    found = power_of(analysis)
-    return [table for table in (outlook_table(analysis, found), noise_table(found)) if table]
+    power = power_of(analysis)
+    return [table for table in (outlook_table(analysis, power), noise_table(power)) if table]
 
 
 def relative(target: Path, page: Path) -> str:
@@ -142,15 +142,15 @@ def kind_summary(
     Without the steps and the advice that stand `before`.
     """
     summaries = analysis.summaries(kind)
-    found = answer(analysis, kind, summaries)
+    answered = answer(analysis, kind, summaries)
     return {
         "kind": kind,
         "title": wording.KINDS[kind],
-        "answer": found,
-        "advice": "" if before and before.of == kind else found.advice,
+        "answer": answered,
+        "advice": "" if before and before.of == kind else answered.advice,
         "sure": f"{wording.extent(analysis.summarised(kind))} {wording.noise(analysis, kind)}",
-        "mind": [*wording.notes_of_cards(analysis, kind), *found.notes],
-        "steps": [] if before else next_steps(analysis, kind, found),
+        "mind": [*wording.notes_of_cards(analysis, kind), *answered.notes],
+        "steps": [] if before else next_steps(analysis, kind, answered),
         "why": sentences(analysis, kind, summaries),
         "summaries": ordered(summaries),
         "causes": causes(analysis, kind),

@@ -103,8 +103,8 @@ class Reproduced(Record):
             baseline = experiment.compare.reference if experiment.compare else next(iter(self.versions))
             references = listed(expectation.arguments.get("than", baseline))
             wanted = test.asked(listed(expectation.arguments[axis]), references)
-        found = [ratios.get(name) or not_measured(name) for name in wanted]
-        return judge(self.experiment, expectation, same[0].higher_is_better, found)
+        wanted_ratios = [ratios.get(name) or not_measured(name) for name in wanted]
+        return judge(self.experiment, expectation, same[0].higher_is_better, wanted_ratios)
 
 
 def _place(axis: str, test: str, arguments: Arguments) -> tuple[object, Arguments]:
@@ -156,7 +156,7 @@ def measured_sentence(study: Study, expectation: spec.Expectation) -> MeasuredSe
 
 def newest(known: Iterable[Reproduced]) -> dict[str, Reproduced]:
     """The last measurement of each experiment at full scale or, where there is none, at another scale."""
-    found: dict[str, Reproduced] = {}
+    by_experiment: dict[str, Reproduced] = {}
     for entry in sorted(known, key=lambda each: (each.scale == "full", each.date)):
-        found[entry.experiment] = entry
-    return found
+        by_experiment[entry.experiment] = entry
+    return by_experiment

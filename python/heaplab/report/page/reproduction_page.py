@@ -58,8 +58,8 @@ class CoveredPart:
         return self.measured.outcome_of(self.experiment, sentence)
 
     def result(self, sentence: Expectation) -> str:
-        found = self.outcome(sentence)
-        return found.result if found else NOT_RUN
+        outcome = self.outcome(sentence)
+        return outcome.result if outcome else NOT_RUN
 
 
 def page(
@@ -97,11 +97,13 @@ def totals(publications: Sequence[Publication], parts: Mapping[str, list[Covered
     head = ["publication", "figures and tables", "with an experiment", "measured", *results]
     rows = []
     for publication in publications:
-        found = parts[publication.id]
-        counts = counted(found)
-        with_figures = [each for each in found if each.part.experiment]
+        of_publication = parts[publication.id]
+        counts = counted(of_publication)
+        with_figures = [each for each in of_publication if each.part.experiment]
         measured = [each for each in with_figures if each.measured]
-        names = [sum(len(each.part.names) for each in some) for some in (found, with_figures, measured)]
+        names = [
+            sum(len(each.part.names) for each in some) for some in (of_publication, with_figures, measured)
+        ]
         rows.append([publication.title, *map(str, names), *(str(counts[result]) for result in results)])
     columns = zip(*(row[1:] for row in rows), strict=True)
     rows.append(["together", *(str(sum(map(int, column))) for column in columns)])
@@ -187,8 +189,8 @@ def sentences(parts: Sequence[CoveredPart]) -> Iterator[list[str]]:
             if (key := (part.part.experiment, sentence.sentence)) in told:
                 continue
             told.add(key)
-            found = part.outcome(sentence)
-            verdict, figures = (found.verdict, found.figures) if found else (NOT_RUN, "")
+            outcome = part.outcome(sentence)
+            verdict, figures = (outcome.verdict, outcome.figures) if outcome else (NOT_RUN, "")
             yield [sentence.figure or part.part.label, sentence.says, f"**{verdict}**", figures]
 
 

@@ -55,17 +55,17 @@ def _draw(axis: Axes, panel: Panel, *, percent: bool) -> None:
         linestyle=(0, (4, 3)),
         label="as published",
     )
-    for x, found in enumerate(panel.here):
-        if isfinite(found.estimate):
+    for x, here in enumerate(panel.here):
+        if isfinite(here.estimate):
             axis.errorbar(
                 x,
-                found.estimate,
-                yerr=marks.whisker(found, 1) if found.bounded else None,
+                here.estimate,
+                yerr=marks.whisker(here, 1) if here.bounded else None,
                 fmt="s",
                 color=HERE,
                 elinewidth=1.1,
                 capsize=2.5,
-                label=f"measured here{WITH_INTERVAL if found.bounded else ''}",
+                label=f"measured here{WITH_INTERVAL if here.bounded else ''}",
             )
     axis.axhline(1, color=CHROME["muted"], linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
     turned = len(panel.columns) > 9

@@ -35,14 +35,14 @@ class Style:
 
 def styles(allocators: list[str]) -> dict[str, Style]:
     """The style of each allocator; the first is the baseline and is grey."""
-    found = {}
+    chosen = {}
     for index, name in enumerate(allocators):
         turn, hue = divmod(index - 1, len(HUES))
         color, dark = BASELINE if index == 0 else HUES[hue]
         dash = () if index == 0 else DASHES[turn % len(DASHES)]
         variable = "--s0" if index == 0 else f"--s{hue + 1}"
-        found[name] = Style(color, dark, variable, "o" if index == 0 else MARKERS[(index - 1) % 13], dash)
-    return found
+        chosen[name] = Style(color, dark, variable, "o" if index == 0 else MARKERS[(index - 1) % 13], dash)
+    return chosen
 
 
 def variables() -> dict[str, tuple[str, str]]:

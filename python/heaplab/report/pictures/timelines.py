@@ -54,13 +54,13 @@ def series(study: Study, plot: spec.Plot, styles: dict[str, Style]) -> Drawing |
 
 def _lines(study: Study, name: str, styles: dict[str, Style]) -> Drawing | None:
     panels = panels_of(study, [])[:MOST_PANELS]
-    found = [
+    layered = [
         (label, allocator, *points_of(run, name))
         for label, (cell,) in panels
         for allocator in study.candidates
         if (run := typical(study, cell, allocator))
     ]
-    drawn = [(label, allocator, unit, layers[0]) for label, allocator, unit, layers in found if layers]
+    drawn = [(label, allocator, unit, layers[0]) for label, allocator, unit, layers in layered if layers]
     if not drawn:
         return None
     step = units.scale(drawn[0][2], max(value for *_, points in drawn for _, value in points))

@@ -36,13 +36,13 @@ def aspect_answer(analysis: Analysis) -> AspectAnswer | None:
         return None
     kind = next(kind for kind in wording.KINDS if analysis.summarised(kind))
     said = headline(analysis, summaries)
-    found = Answer(kind, said, [], [], [], undecided(summaries))
+    answered = Answer(kind, said, [], [], [], undecided(summaries))
     studies = [study for kind in wording.KINDS for study in analysis.summarised(kind)]
     return AspectAnswer(
         said,
         PROGRAM if advises_programs(analysis, summaries) else "",
         f"{wording.extent(studies)} {noise(analysis.baseline, summaries)}",
-        next_steps(analysis, kind, found),
+        next_steps(analysis, kind, answered),
         summaries,
         table(analysis, summaries),
     )

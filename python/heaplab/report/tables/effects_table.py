@@ -15,8 +15,11 @@ def effects_table(analysis: Analysis, kind: str) -> Table | None:
     if not columns[0]:
         return None
     rows = [
-        (name_of(found[0]), [entry(each, metric) for each, (_, metric) in zip(found, METRICS, strict=True)])
-        for found in zip(*columns, strict=True)
+        (
+            name_of(of_factor[0]),
+            [entry(each, metric) for each, (_, metric) in zip(of_factor, METRICS, strict=True)],
+        )
+        for of_factor in zip(*columns, strict=True)
     ]
     caption = (
         "Effects of the settings: a setting's high level to its low level, over all other settings; "

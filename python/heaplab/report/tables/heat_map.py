@@ -88,15 +88,15 @@ def table_of(chart: Chart) -> Table:
     study, plot = chart.study, chart.plot
     step = metric_units.common_scale(study, plot.y)
     across, down = chart.values(plot.x), chart.values(chart.rows)
-    found = {(row, x): chart.value(row, x) for row in down for x in across}
-    known = [value.estimate for value in found.values() if isfinite(value.estimate) and value.estimate > 0]
+    values = {(row, x): chart.value(row, x) for row in down for x in across}
+    known = [value.estimate for value in values.values() if isfinite(value.estimate) and value.estimate > 0]
     bounds = (min(known), max(known)) if known else (1.0, 1.0)
     known_dimensions = set(DIMENSIONS) <= study.workload.metrics.keys() and chart.rows != study.axis
     dimensions = list(DIMENSIONS) if known_dimensions else []
     rows = [
         (
             _name(study, chart.rows, row),
-            [_entry(chart, found[row, x], chart.place(row, x), step, bounds) for x in across]
+            [_entry(chart, values[row, x], chart.place(row, x), step, bounds) for x in across]
             + [_dimension(chart, row, metric) for metric in dimensions],
         )
         for row in down
@@ -112,7 +112,7 @@ def table_of(chart: Chart) -> Table:
         chart.rows,
         groups=[*groups, ("dimensions", len(dimensions))] if groups and dimensions else groups,
         manners=[strategies.manner(name) for name in names] + ([""] * len(dimensions) if names else []),
-        notes=_failures(chart, [place for place, value in found.items() if not isfinite(value.estimate)]),
+        notes=_failures(chart, [place for place, value in values.items() if not isfinite(value.estimate)]),
     )
 
 

@@ -66,18 +66,18 @@ def advice(analysis: Analysis, power: Power) -> list[str]:
     noise = power.noise
     if noise is None or not any(outlook.more for outlook in power.outlooks):
         return []
-    found = []
+    lines = []
     if noise.foreign >= max(noise.runs, noise.blocks, noise.drift) or power.foreign > MUCH_FOREIGN:
         used = units.percent(power.foreign)
-        found.append(f"Measure at another time: other processes used {used} of a CPU during the runs.")
+        lines.append(f"Measure at another time: other processes used {used} of a CPU during the runs.")
     if max(noise.blocks, noise.drift) > noise.runs + noise.foreign:
-        found.append("Most of the variation is common to the runs of a block and cancels in pairs.")
+        lines.append("Most of the variation is common to the runs of a block and cancels in pairs.")
     elif power.run_s < SHORT_S:
-        found.append(f"Longer runs help: the median run takes {units.show(power.run_s, 's')}.")
+        lines.append(f"Longer runs help: the median run takes {units.show(power.run_s, 's')}.")
     wide = noise.deviation > THRESHOLD and noise.runs > noise.blocks + noise.drift
     if wide and not analysis.campaign.pinned:
-        found.append("Runs differ for themselves: --pin, or a machine of your own, may narrow that.")
-    return found
+        lines.append("Runs differ for themselves: --pin, or a machine of your own, may narrow that.")
+    return lines
 
 
 def print_power(analysis: Analysis, console: Console) -> None:

@@ -55,8 +55,10 @@ def server_tables(study: Study) -> list[Table]:
     """Tables for the page: medians, ratios with intervals, verdicts."""
     ratios = f"ratios to {study.baseline} with {LEVEL} intervals"
     caption = f"The server under load and after it: medians; {ratios}"
-    found = [server_rows(study, cell) for cell in study.cells]
-    tables = [[(title, list(map(_entry, figures))) for title, figures in rows] for rows in found if rows]
+    rows_of_cells = [server_rows(study, cell) for cell in study.cells]
+    tables = [
+        [(title, list(map(_entry, figures))) for title, figures in rows] for rows in rows_of_cells if rows
+    ]
     return [Table(caption, study.candidates, rows, "figure") for rows in tables]
 
 

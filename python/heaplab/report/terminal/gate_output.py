@@ -123,16 +123,16 @@ def case_of(gate_cell: GateCell) -> TestCase:
 
 def as_bencher(gate: Gate) -> dict[str, Any]:
     """The ratios NEW to OLD, which hold on any machine, and the medians of NEW on this machine."""
-    found: dict[str, Any] = {}
+    measures_of: dict[str, Any] = {}
     for cell in gate.cells:
         if cell.ratio.estimate == cell.ratio.estimate:  # not NaN
-            measures = found.setdefault(fields(cell)[0], {})
+            measures = measures_of.setdefault(fields(cell)[0], {})
             measures[f"{measure_of(cell)}-ratio"] = metric_of(cell, 1, ratio=True)
             if cell.about.unit == "s":
                 measures["latency"] = metric_of(cell, NANOSECONDS, ratio=False)
             elif cell.metric in (MEMORY, INSTRUCTIONS):
                 measures[measure_of(cell)] = metric_of(cell, 1, ratio=False)
-    return found
+    return measures_of
 
 
 def measure_of(gate_cell: GateCell) -> str:
@@ -141,10 +141,10 @@ def measure_of(gate_cell: GateCell) -> str:
 
 def metric_of(gate_cell: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
     interval = gate_cell.ratio if ratio else gate_cell.median
-    found = {"value": interval.estimate * factor}
+    fields_of = {"value": interval.estimate * factor}
     if interval.bounded:
-        found |= {"lower_value": interval.low * factor, "upper_value": interval.high * factor}
-    return found
+        fields_of |= {"lower_value": interval.low * factor, "upper_value": interval.high * factor}
+    return fields_of
 
 
 def plain_gate(gate: Gate) -> dict[str, Any]:

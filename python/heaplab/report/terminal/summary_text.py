@@ -62,15 +62,15 @@ def print_summary(analysis: Analysis, console: Console) -> None:
         if not analysis.only_within:
             console.print(f"\n[bold]{wording.KINDS[kind].capitalize()}[/]")
             _print_kind(analysis, kind, by_aspect, console)
-    for found in choices(analysis):
-        console.print(f"\n[bold]Which {found.what} when, under {escape(found.under)}[/]")
-        for sentence in (*found.sentences, *found.experiments):
+    for choice in choices(analysis):
+        console.print(f"\n[bold]Which {choice.what} when, under {escape(choice.under)}[/]")
+        for sentence in (*choice.sentences, *choice.experiments):
             put(console, escape(sentence))
-        _labelled(console, "How sure", [found.sure])
-        _print_steps(found.steps, console)
-        if found.families:
+        _labelled(console, "How sure", [choice.sure])
+        _print_steps(choice.steps, console)
+        if choice.families:
             console.print()
-            print_table(found.families, console)
+            print_table(choice.families, console)
     for crossed in interactions(analysis):
         console.print()
         put(console, escape(f"{crossed.experiment}: {crossed.sentence}"))
@@ -80,23 +80,23 @@ def print_summary(analysis: Analysis, console: Console) -> None:
     _print_faults(analysis, console)
 
 
-def _print_aspects(analysis: Analysis, found: AspectAnswer, console: Console) -> None:
+def _print_aspects(analysis: Analysis, answered: AspectAnswer, console: Console) -> None:
     """Aspects down, as many allocators across as there is room for, then the others below."""
     console.print()
-    put(console, f"[bold]{escape(found.advice)}[/]")
-    _labelled(console, "How sure", [found.sure])
-    _print_steps(found.steps, console)
+    put(console, f"[bold]{escape(answered.advice)}[/]")
+    _labelled(console, "How sure", [answered.sure])
+    _print_steps(answered.steps, console)
     names = [name for name in analysis.allocators if name != analysis.baseline]
     room = max(1, (console.width - ASPECT) // (max(ASPECT_FIGURE, *map(len, names)) + len(GAP)))
     for place in range(0, len(names), room):
         console.print()
-        put_table(console, _aspect_columns(found.summaries, names[place : place + room]))
+        put_table(console, _aspect_columns(answered.summaries, names[place : place + room]))
     console.print()
-    for summary in found.summaries:
+    for summary in answered.summaries:
         about = f"{summary.about.question} ({rests_on(summary)})"
         put(console, escape(about), label=summary.about.id, indent=ASPECT)
     means = f"Geometric means, times {analysis.baseline}'s, with {LEVEL} intervals."
-    put(console, escape(f"{means} {legend(found.summaries)}"))
+    put(console, escape(f"{means} {legend(answered.summaries)}"))
 
 
 def _aspect_columns(summaries: list[AspectSummary], names: list[str]) -> list[Column]:
@@ -116,11 +116,11 @@ def _aspect_columns(summaries: list[AspectSummary], names: list[str]) -> list[Co
 def _print_kind(analysis: Analysis, kind: str, before: AspectAnswer | None, console: Console) -> None:
     """The answer of a kind of workload, without the steps and the advice that stand `before`."""
     summaries = analysis.summaries(kind)
-    found, known = answer(analysis, kind, summaries), causes(analysis, kind)
-    steps = [] if before else next_steps(analysis, kind, found)
+    answered, known = answer(analysis, kind, summaries), causes(analysis, kind)
+    steps = [] if before else next_steps(analysis, kind, answered)
     if not before or before.of != kind:
-        put(console, f"[bold]{escape(found.advice)}[/]")
-    _print_answer(analysis, found, steps, sentences(analysis, kind, summaries), console)
+        put(console, f"[bold]{escape(answered.advice)}[/]")
+    _print_answer(analysis, answered, steps, sentences(analysis, kind, summaries), console)
     console.print()
     put_table(console, _columns(analysis, kind, ordered(summaries), known))
     caption = f"Times {analysis.baseline}'s, geometric means. Peak memory counts page tables."
@@ -134,13 +134,13 @@ def _print_kind(analysis: Analysis, kind: str, before: AspectAnswer | None, cons
 
 
 def _print_answer(
-    analysis: Analysis, found: Answer, steps: list[Step], why: list[str], console: Console
+    analysis: Analysis, answered: Answer, steps: list[Step], why: list[str], console: Console
 ) -> None:
-    sure = f"{wording.extent(analysis.summarised(found.kind))} {wording.noise(analysis, found.kind)}"
+    sure = f"{wording.extent(analysis.summarised(answered.kind))} {wording.noise(analysis, answered.kind)}"
     _labelled(console, "How sure", [sure])
-    _labelled(console, "Mind", [*wording.notes_of_cards(analysis, found.kind), *found.notes])
+    _labelled(console, "Mind", [*wording.notes_of_cards(analysis, answered.kind), *answered.notes])
     _print_steps(steps, console)
-    for leader in found.told_apart:
+    for leader in answered.told_apart:
         _labelled(console, leader.title, [f"{leader.who}: {leader.text}"])
     _labelled(console, "Why", why)
 
@@ -159,12 +159,12 @@ def _labelled(console: Console, label: str, texts: Sequence[str]) -> None:
 
 def _columns(analysis: Analysis, kind: str, summaries: list[Summary], known: list[Cause]) -> list[Column]:
     """The columns of a kind's table; the first row is the baseline."""
-    found, names = worst_cells(analysis, kind), [s.allocator for s in summaries]
+    worst, names = worst_cells(analysis, kind), [s.allocator for s in summaries]
     everybody, several = (analysis.baseline, *names), max((s.cells_of for s in summaries), default=0)
     seen = "1" if analysis.shows_memory(kind) else units.NOTHING
     cells_run = [f"{s.cells}/{s.cells_of}" for s in summaries]
     largest_ratios = [
-        f"{units.ratio(found[name].ratio)} {escape(found[name].experiment)}" if name in found else ""
+        f"{units.ratio(worst[name].ratio)} {escape(worst[name].experiment)}" if name in worst else ""
         for name in everybody
     ]
     return [
@@ -249,10 +249,10 @@ def _print_faults(analysis: Analysis, console: Console) -> None:
 
 def _reasons(lost: Sequence[Run]) -> dict[str, list[str]]:
     """The reasons of lost runs, with the allocators concerned."""
-    found: dict[str, dict[str, None]] = {}
+    allocators: dict[str, dict[str, None]] = {}
     for run in lost:
-        found.setdefault(f"{run.experiment}: {run.reason}", {})[run.allocator] = None
-    return {reason: sorted(names) for reason, names in sorted(found.items())}
+        allocators.setdefault(f"{run.experiment}: {run.reason}", {})[run.allocator] = None
+    return {reason: sorted(names) for reason, names in sorted(allocators.items())}
 
 
 def print_claims(outcomes: Sequence[ClaimOutcome], console: Console) -> None:

@@ -82,7 +82,7 @@ def not_sure(analysis: Analysis) -> str:
 
 def confirmed(analysis: Analysis) -> list[str]:
     """The arms shown to be better than the baseline in time, memory, both together, or after idling."""
-    found = {
+    names = {
         summary.allocator
         for kind in wording.KINDS
         for summary in analysis.summaries(kind)
@@ -91,19 +91,19 @@ def confirmed(analysis: Analysis) -> list[str]:
     for study in analysis.between_allocators:
         if server := study.workload.server:
             idle = study.judged(after(server.idle_s[-1]))
-            found |= {name for (_, name), judged in idle.items() if judged.verdict is Verdict.LOWER}
-    return [name for name in analysis.allocators if name in found]
+            names |= {name for (_, name), judged in idle.items() if judged.verdict is Verdict.LOWER}
+    return [name for name in analysis.allocators if name in names]
 
 
 def best_of(analysis: Analysis) -> dict[str, list[str]]:
     """By measure: the arms that cannot be told apart from the best; empty if all are alike."""
-    found: dict[str, list[str]] = {}
+    best: dict[str, list[str]] = {}
     for kind in wording.KINDS:
         if analysis.summarised(kind):
             leaders = answer(analysis, kind, analysis.summaries(kind)).leaders
-            found |= {leader.title.lower(): leader.names for leader in leaders if not leader.open}
-            found |= {"on the front of time and memory": front} if (front := front_of(analysis, kind)) else {}
-    return found
+            best |= {leader.title.lower(): leader.names for leader in leaders if not leader.open}
+            best |= {"on the front of time and memory": front} if (front := front_of(analysis, kind)) else {}
+    return best
 
 
 def front_of(analysis: Analysis, kind: str) -> list[str]:

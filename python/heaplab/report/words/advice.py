@@ -59,11 +59,11 @@ ALONE = "There is nothing to compare with: name another allocator by --allocator
 
 def answer(analysis: Analysis, kind: str, summaries: list[Summary]) -> Answer:
     """The answer, with what malloc does not explain of the program's memory: of that it says nothing."""
-    found, pilot = measured_answer(analysis, kind, summaries), analysis.campaign.pilot
+    answered, pilot = measured_answer(analysis, kind, summaries), analysis.campaign.pilot
     if not pilot:
-        return found
-    said = " ".join(filter(None, (beyond_malloc.not_sure(pilot.coverage), found.advice)))
-    return replace(found, advice=said, notes=[*beyond_malloc.sentences(pilot.coverage), *found.notes])
+        return answered
+    said = " ".join(filter(None, (beyond_malloc.not_sure(pilot.coverage), answered.advice)))
+    return replace(answered, advice=said, notes=[*beyond_malloc.sentences(pilot.coverage), *answered.notes])
 
 
 def measured_answer(analysis: Analysis, kind: str, summaries: list[Summary]) -> Answer:
@@ -109,15 +109,17 @@ COLUMNS = {TIME_ONLY: "time", MEMORY_ONLY: "memory", BOTH: "cost"}  # attributes
 
 def leader(analysis: Analysis, kind: str, ranked: list[Summary], title: str, metrics: Metrics) -> Leader:
     places = {s.allocator: s for s in ranked}
-    found: dict[str, Judged] = {s.allocator: getattr(s, COLUMNS[metrics]) for s in ranked}
-    ratios = {analysis.baseline: Interval(1, 1, 1)} | {name: judged.ratio for name, judged in found.items()}
+    judgements: dict[str, Judged] = {s.allocator: getattr(s, COLUMNS[metrics]) for s in ranked}
+    ratios = {analysis.baseline: Interval(1, 1, 1)} | {
+        name: judged.ratio for name, judged in judgements.items()
+    }
     best, *others = sorted(ratios, key=lambda name: ratios[name].estimate)
     control = analysis.control(kind, metrics)
 
     def worse(name: str) -> bool:
         preferred, direction = (best, Verdict.LOWER) if name == analysis.baseline else (name, Verdict.HIGHER)
         if analysis.baseline in (name, best):
-            return found[preferred].verdict is direction or (
+            return judgements[preferred].verdict is direction or (
                 metrics == BOTH and _dominates(places[preferred], direction)
             )
         return judge(analysis.relative(kind, name, metrics, best), control) is Verdict.HIGHER
@@ -174,8 +176,8 @@ def advice(baseline: str, ranked: list[Summary], leaders: list[Leader]) -> str:
 
 def _as_fast(ranked: list[Summary], pick: Summary) -> list[Summary]:
     """The allocators whose time in the table is not above that of the recommended one, the fastest first."""
-    found = [s for s in ranked if s is not pick and s.time.ratio.estimate <= pick.time.ratio.estimate]
-    return sorted(found, key=lambda s: s.time.ratio.estimate)
+    as_fast = [s for s in ranked if s is not pick and s.time.ratio.estimate <= pick.time.ratio.estimate]
+    return sorted(as_fast, key=lambda s: s.time.ratio.estimate)
 
 
 def _beside(quicker: list[Summary]) -> str:

@@ -16,9 +16,9 @@ PARTS = {
 BUILD = "heaplab compare --arm one=./build-with-one --arm other=./build-with-another compares builds of it"
 
 
-def sentences(found: Sequence[Coverage]) -> list[str]:
+def sentences(coverages: Sequence[Coverage]) -> list[str]:
     """A sentence for each process of which enough is beyond malloc, and for each process not seen."""
-    named = [process for process in found if process.matters or process.unseen]
+    named = [process for process in coverages if process.matters or process.unseen]
     more = len(named) - MOST
     beyond = [f"{units.counted(more, 'more process', 'more processes')} of that kind"] if more > 0 else []
     return [*map(sentence, named[:MOST]), *beyond]
@@ -59,10 +59,10 @@ def compiled_in(mallocs: Sequence[str]) -> str:
     return f"its file has {' and '.join(mallocs)} under names of its own"
 
 
-def not_sure(found: Sequence[Coverage]) -> str:
+def not_sure(coverages: Sequence[Coverage]) -> str:
     """Why no answer about this program is sure, in a sentence; "" if malloc explains enough of its memory."""
-    memory = sum(process.memory for process in found)
-    whole = Coverage(program="", memory=memory, by_malloc=sum(process.by_malloc for process in found))
+    memory = sum(process.memory for process in coverages)
+    whole = Coverage(program="", memory=memory, by_malloc=sum(process.by_malloc for process in coverages))
     if not whole.is_most_beyond:
         return ""
     return f"Not sure: malloc explains only {size(whole.by_malloc)} of {size(memory)}."

@@ -42,15 +42,15 @@ class Cause:
 def causes(analysis: Analysis, kind: str) -> list[Cause]:
     """The causes with values; the verdicts on one cause are one family of comparisons."""
     others = [name for name in analysis.allocators if name != analysis.baseline]
-    found = []
+    known = []
     for metric in TITLES:
         ratios = [_mean(analysis, kind, name, metric) for name in others]
         control = _mean(analysis, kind, analysis.baseline + CONTROL_SUFFIX, metric)
         family = zip(others, stats.judge_family(ratios, control), strict=True)
         judged = {name: judgement for name, judgement in family if judgement.ratio.count}
         if judged:
-            found.append(Cause(metric, judged))
-    return found
+            known.append(Cause(metric, judged))
+    return known
 
 
 def _studies(analysis: Analysis, kind: str) -> list[Study]:
@@ -107,10 +107,10 @@ def _rank(
 def _sentence(
     analysis: Analysis, kind: str, end: Summary, direction: Verdict, rank: str, known: list[Cause]
 ) -> str:
-    found = [(cause, judged) for cause in known if (judged := cause.judged.get(end.allocator))]
-    counting = [(cause, judged) for cause, judged in found if judged.verdict is direction]
+    judgements = [(cause, judged) for cause in known if (judged := cause.judged.get(end.allocator))]
+    counting = [(cause, judged) for cause, judged in judgements if judged.verdict is direction]
     if not counting:
-        titles = wording.listed([cause.title for cause, _ in found])
+        titles = wording.listed([cause.title for cause, _ in judgements])
         return f"{end.allocator} is {rank} here, and its {titles} do not show why."
     (first, judged), *rest = counting
     parts = [f"{_times(judged)} {analysis.baseline}'s {first.title}"]

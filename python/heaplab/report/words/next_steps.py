@@ -24,16 +24,16 @@ class Step:
     command: str = ""
 
 
-def next_steps(analysis: Analysis, kind: str, found: Answer) -> list[Step]:
+def next_steps(analysis: Analysis, kind: str, answered: Answer) -> list[Step]:
     """Use the winner or ask about one's own program; decide open comparisons; remove noise."""
     own = users_program(analysis, kind)
     first = next(kind for kind in wording.KINDS if analysis.summarised(kind))
     if analysis.compared == "command":
-        steps = _command(analysis, found)
+        steps = _command(analysis, answered)
     else:
-        steps = _own_program(analysis, found, own) if own else [ASK] * (kind == first)
-    if found.open and _may_go_on(analysis):
-        steps.append(_longer(analysis, f"about {wording.listed(found.open)}"))
+        steps = _own_program(analysis, answered, own) if own else [ASK] * (kind == first)
+    if answered.open and _may_go_on(analysis):
+        steps.append(_longer(analysis, f"about {wording.listed(answered.open)}"))
     return steps + _quieter(analysis, kind)
 
 
@@ -86,12 +86,12 @@ def users_program(analysis: Analysis, kind: str) -> list[str]:
     return [own[0].program, *own[0].arguments] if own else []
 
 
-def _own_program(analysis: Analysis, found: Answer, program: list[str]) -> list[Step]:
-    if not found.use:
+def _own_program(analysis: Analysis, answered: Answer, program: list[str]) -> list[Step]:
+    if not answered.use:
         return []
-    pick = found.use[0]
+    pick = answered.use[0]
     if pick == analysis.baseline:
-        return [] if found.open else [Step(f"Nothing: the program may stay with {pick}.")]
+        return [] if answered.open else [Step(f"Nothing: the program may stay with {pick}.")]
     return [Step(f"Start the program under {pick}:", start_command(analysis, pick, program))]
 
 
@@ -114,10 +114,10 @@ def repeating(analysis: Analysis, study: Study) -> list[str]:
     return ["heaplab", "compare", *named]
 
 
-def _command(analysis: Analysis, found: Answer) -> list[Step]:
-    if not found.use or found.use[0] == analysis.baseline:
+def _command(analysis: Analysis, answered: Answer) -> list[Step]:
+    if not answered.use or answered.use[0] == analysis.baseline:
         return []
-    return [Step(f"Take {found.use[0]}:", shlex.join(analysis.results.libraries[found.use[0]].command))]
+    return [Step(f"Take {answered.use[0]}:", shlex.join(analysis.results.libraries[answered.use[0]].command))]
 
 
 def _may_go_on(analysis: Analysis) -> bool:

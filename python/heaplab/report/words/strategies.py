@@ -72,10 +72,10 @@ def title(name: str) -> str:
 
 def families(names: Iterable[str]) -> list[tuple[str, list[str]]]:
     """The names in order, neighbours of one family together."""
-    found: list[tuple[str, list[str]]] = []
+    families: list[tuple[str, list[str]]] = []
     for name in names:
-        if found and found[-1][0] == family(name):
-            found[-1][1].append(name)
+        if families and families[-1][0] == family(name):
+            families[-1][1].append(name)
         else:
-            found.append((family(name), [name]))
-    return found
+            families.append((family(name), [name]))
+    return families
