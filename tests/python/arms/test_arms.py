@@ -298,7 +298,7 @@ def sleepy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_commands_are_compared_with_each_other(lab: Laboratory, sleepy: Path) -> None:
     arms = ("--arm", f"old={sleepy}", "--arm", f"new=MALLOC_TOP_PAD_=1 {sleepy}")
-    lab.heaplab("compare", *arms, *WARM, "-o", lab.out, "--budget", "60s", "--precision", "50%")
+    lab.heaplab("compare", *arms, *WARM, "-o", lab.out, "--budget", "10m", "--precision", "50%")
     analysis = Analysis(lab.results())
     (summary,) = analysis.summaries("program")
     assert summary.time.ratio.estimate > 1.2
@@ -348,7 +348,7 @@ def test_programs_of_rust_are_compared_by_the_allocators_compiled_into_them(
         source.write_text(text)
         subprocess.run(["rustc", "-O", "-o", tmp_path / name, source], check=True)
     arms = ("--arm", f"old={tmp_path / 'plain'}", "--arm", f"new={tmp_path / 'roomy'}")
-    words = (*WARM, "--precision", "60%", "--budget", "90s", "-o", lab.out, "--json")
+    words = (*WARM, "--precision", "60%", "--budget", "10m", "-o", lab.out, "--json")
     printed = success(lab.heaplab("compare", *arms, *words))
     new = json.loads(printed.splitlines()[-1])["summaries"]["program"]["allocators"]["new"]
     assert 2.5 < new["memory"]["ratio"] < 4.5
@@ -405,7 +405,7 @@ int main(void) {
 def test_a_known_interaction_is_found_by_a_factorial_of_real_runs(lab: Laboratory, tmp_path: Path) -> None:
     compiled(tmp_path / "sized", SIZED)
     crossed = ("--factorial", "glibc MALLOC_TOP_PAD_=|4096 MALLOC_MMAP_MAX_=|1000")
-    words = (*crossed, *WARM, "--precision", "60%", "--budget", "90s", "-o", lab.out, "--json")
+    words = (*crossed, *WARM, "--precision", "60%", "--budget", "10m", "-o", lab.out, "--json")
     printed = success(lab.heaplab("compare", *words, "--", tmp_path / "sized"))
     effects_told = json.loads(printed.splitlines()[-1])["summaries"]["program"]["effects"]
     top, mapped, both = (effect["memory"] for effect in effects_told)
