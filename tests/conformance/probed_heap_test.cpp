@@ -84,11 +84,11 @@ std::vector<probe> probes_of_this_program() {
       const std::uint64_t content = place + sizeof note + (note.n_namesz + 3) / 4 * 4;
       const char* const provider = file.data() + content + 24;
       const char* const name = provider + std::strlen(provider) + 1;
-      probe probed{_r_debug.r_map->l_addr + at(content, std::uint64_t{}), name, {}};
-      std::string words = name + probed.name.size() + 1;
+      probe point{_r_debug.r_map->l_addr + at(content, std::uint64_t{}), name, {}};
+      std::string words = name + point.name.size() + 1;
       for (std::size_t begin = 0; (begin = words.find('%', begin)) != std::string::npos; ++begin)
-        probed.arguments.push_back(words.substr(begin + 1, words.find(' ', begin) - begin - 1));
-      if (std::strcmp(provider, "otel_memory") == 0) found.push_back(probed);
+        point.arguments.push_back(words.substr(begin + 1, words.find(' ', begin) - begin - 1));
+      if (std::strcmp(provider, "otel_memory") == 0) found.push_back(point);
       place = content + (note.n_descsz + 3) / 4 * 4;
     }
   }
@@ -115,14 +115,14 @@ public:
     action.sa_sigaction = [](int, siginfo_t*, void* context) { hear(static_cast<ucontext_t*>(context)); };
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGTRAP, &action, nullptr);
-    for (const probe& probed : probes) write(probed, 0xCC);
+    for (const probe& point : probes) write(point, 0xCC);
     otel_memory_alloc_semaphore = 1;
     otel_memory_free_semaphore = 1;
   }
   ~tracer() {
     otel_memory_alloc_semaphore = 0;
     otel_memory_free_semaphore = 0;
-    for (const probe& probed : probes) write(probed, 0x90);
+    for (const probe& point : probes) write(point, 0x90);
     signal(SIGTRAP, SIG_DFL);
     events.clear();
   }
@@ -131,9 +131,9 @@ public:
   static inline std::vector<heard> events;
 
 private:
-  static void write(const probe& probed, unsigned char instruction) {
-    auto* const at = reinterpret_cast<unsigned char*>(probed.at);
-    const std::uint64_t page = probed.at & ~std::uint64_t{4095};
+  static void write(const probe& point, unsigned char instruction) {
+    auto* const at = reinterpret_cast<unsigned char*>(point.at);
+    const std::uint64_t page = point.at & ~std::uint64_t{4095};
     mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
     EXPECT_EQ(*at, instruction == 0xCC ? 0x90 : 0xCC);
     *at = instruction;
@@ -141,11 +141,11 @@ private:
 
   static void hear(const ucontext_t* context) {
     const auto& values = context->uc_mcontext.gregs;
-    for (const probe& probed : probes) {
-      if (probed.at + 1 != static_cast<std::uint64_t>(values[REG_RIP])) continue;
-      heard event{probed.name, {}};
-      for (std::size_t number = 0; number < probed.arguments.size(); ++number)
-        event.arguments[number] = static_cast<std::uint64_t>(values[registers.at(probed.arguments[number])]);
+    for (const probe& point : probes) {
+      if (point.at + 1 != static_cast<std::uint64_t>(values[REG_RIP])) continue;
+      heard event{point.name, {}};
+      for (std::size_t number = 0; number < point.arguments.size(); ++number)
+        event.arguments[number] = static_cast<std::uint64_t>(values[registers.at(point.arguments[number])]);
       events.push_back(event);
     }
   }

@@ -51,10 +51,10 @@ TEST(apart_heap, gives_back_what_holds_no_block) {
   const probes::process_memory memory;
   std::vector<block> blocks(100'000, block{.bytes = 1});  // written, so that it is resident
   const std::uint64_t before = memory.read().anonymous;
-  for (block& memory : blocks) memory = take(heap, 100, 0, 1);
+  for (block& taken : blocks) taken = take(heap, 100, 0, 1);
   EXPECT_GT(memory.read().anonymous, before + 100'000 * 100);
   EXPECT_LT(memory.read().anonymous, before + 100'000 * 130);
-  for (const block& memory : blocks) heap.release(memory.start, memory.bytes, memory.alignment);
+  for (const block& taken : blocks) heap.release(taken.start, taken.bytes, taken.alignment);
   EXPECT_LT(memory.read().anonymous, before + (4 << 20));
 }
 

@@ -129,7 +129,7 @@ TEST(threads, thousands_one_after_the_other_lose_nothing) {
   };
   growth();
   const auto [least, most] = std::minmax({growth(), growth(), growth(), growth()});
-  for (void* const memory : blocks) std::free(memory);
+  for (void* const block : blocks) std::free(block);
   EXPECT_FALSE(least > count * lost_by_each && least > most / 2)
       << count << " threads lose " << least << " to " << most << " bytes each time";
 }

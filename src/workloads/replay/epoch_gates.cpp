@@ -65,7 +65,7 @@ void epoch_gates::look(std::uint32_t epoch) {
   const recorded::epoch& at = epochs_[epoch];
   std::int64_t live = 0;
   // relaxed: the arrivals have published the balances.
-  for (lonely_balance& balance : balances_) live += balance.value.load(std::memory_order_relaxed);
+  for (lonely_balance& own : balances_) live += own.value.load(std::memory_order_relaxed);
   live_as_recorded_ = live_as_recorded_ && live == static_cast<std::int64_t>(at.live_bytes);
   if (census_ != nullptr && census_->is_at(epoch)) {
     const double begin = measured_.elapsed();
