@@ -21,6 +21,12 @@ class UsageError(HeaplabError):
     exit_status = 2
 
 
+class DamagedTraceError(HeaplabError):
+    """A damaged trace of which nothing is left that could be used. Exit status 5, as for all damaged ones."""
+
+    exit_status = 5
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Make an error of the system in the block a UsageError that names the file."""

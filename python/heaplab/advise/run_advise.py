@@ -22,7 +22,7 @@ from heaplab.options.arm_options import GivenAllocator
 from heaplab.results.records import Arm, Coverage
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.traces import trace_coverage
+from heaplab.traces import tool, trace_coverage
 from heaplab.traces.profile import Profile, of_process
 from heaplab.tracing import run_record, trace_summary
 from heaplab.tracing.progress_note import ProgressNote
@@ -64,7 +64,7 @@ def advise(extra: tuple[Path, ...], program: tuple[str, ...], options: AdviceOpt
         note(f"{trace}: {line}")
     profile = of_process(trace, summary, number, ProgressNote("reading events"))
     if not profile.stretches:
-        raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
+        raise tool.unusable(trace, "holds no call, so that there is nothing to replay", summary["damage"])
     named(profile, options.apart)  # refuses a text in no name before the replays
     tell_growth(profile)
     plan = treatments(treated)

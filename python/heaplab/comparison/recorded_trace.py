@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from heaplab import regular_file
 from heaplab.catalog import locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.given_server import Measured
@@ -22,7 +23,7 @@ from heaplab.results import spec
 from heaplab.results.records import Parameter
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.traces import architecture, foreign
+from heaplab.traces import architecture, foreign, tool
 from heaplab.traces.tool import ANY_NAME
 
 WORKLOAD = "replay"
@@ -126,6 +127,7 @@ def workload_of(trace: Path, quiet: bool) -> Path:
 
     A trace is compiled once for each content. Raises UsageError for a file that is no trace.
     """
+    tool.summary(trace)  # refuses what is no trace
     compiler = native.needed(native.helper("compile_trace"), "compile_trace")
     name = f"{trace.name}.{content_of(trace, compiler)}.workload"
     beside, cached = trace.resolve().parent, locate.user_cache() / "workloads"
@@ -138,21 +140,16 @@ def workload_of(trace: Path, quiet: bool) -> Path:
     tell_about(trace, found, quiet)
     if not found["calls"]:
         (folder / name).unlink()
-        raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
+        raise tool.unusable(trace, "holds no call, so that there is nothing to replay", found["damage"])
     return folder / name
 
 
 def content_of(trace: Path, compiler: Path) -> str:
     """A hash of the contents of the trace and of its compiler, for the name of the compiled trace."""
     digest = hashlib.sha256()
-    try:
-        for path in (trace, compiler):
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    except IsADirectoryError:
-        raise UsageError(f"{trace}: is a folder, not a trace") from None
-    except OSError as error:
-        raise UsageError(f"{trace}: {error.strerror}") from None
+    for path in (trace, compiler):
+        with regular_file.opened(path) as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
 
 

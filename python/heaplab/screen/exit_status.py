@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import DamagedTraceError, HeaplabError, UsageError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
-DAMAGED = 5  # a trace was read whose frames are damaged or missing in part
+DAMAGED = DamagedTraceError.exit_status  # a trace was read whose frames are damaged or missing in part
 STANDARD_OUTPUT = "standard output"
 ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")  # Python's escape of a byte that is not UTF-8
 ANALYSIS_NEEDS = 1 << 30  # B of address space; with less, the linear algebra libraries crash or hang

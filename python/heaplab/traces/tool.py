@@ -4,14 +4,14 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
 from heaplab import regular_file
 from heaplab.catalog import native
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.errors import DamagedTraceError, HeaplabError, UsageError
 
 Progress = Callable[[int, int], None]
 ANY_NAME = "surrogateescape"  # how names that are not UTF-8 are decoded in the tool's output
@@ -98,14 +98,26 @@ def finish(folder: Path, trace: Path, progress: Progress = lambda _done, _whole:
 
 
 def summary(trace: Path) -> dict[str, Any]:
-    """The processes of a trace and their properties. Raises UsageError if the file is no trace."""
+    """The processes of a trace, one at least, and their properties.
+
+    Raises UsageError if the file is no trace, and what `unusable` returns.
+    """
+    if trace.is_dir():
+        raise UsageError(f"{trace}: is a folder, not a trace")
     with regular_file.opened(trace):
         pass  # the tool would wait for a pipe
     try:
         found: dict[str, Any] = json.loads(_run("summary", trace))
     except HeaplabError as error:
         raise UsageError(str(error)) from error
+    if not found["processes"]:
+        raise unusable(trace, "holds no process", found["damage"])
     return found
+
+
+def unusable(trace: Path, why: str, damage: Sequence[str]) -> HeaplabError:
+    """The error that a trace holds nothing to be used, which its damage explains if there is any."""
+    return DamagedTraceError(f"{trace}: {why}: {damage[-1]}") if damage else UsageError(f"{trace}: {why}")
 
 
 def _run(*command: str | Path) -> str:

@@ -116,8 +116,6 @@ def write(profile: Profile, warnings: list[str], suffix: str, weight: str, outpu
 def summary_and_process(trace_file: Path, process: int | None) -> tuple[dict[str, Any], int]:
     """The summary of a trace, and the process that the user names, or else the one with the most events."""
     summary = tool.summary(trace_file)
-    if not summary["processes"]:
-        raise UsageError(f"{trace_file}: holds no process")
     last = len(summary["processes"]) - 1
     if process is not None and process > last:
         raise UsageError(f"--process {process}: {trace_file} has processes 0 to {last}")

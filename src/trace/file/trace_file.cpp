@@ -112,7 +112,10 @@ trace_file::trace_file(const std::string& path)
   if (!read_at(0, header.magic, std::min<std::size_t>(size_, sizeof header.magic)) ||
       std::memcmp(header.magic, file_magic, sizeof header.magic) != 0)
     throw trace_error(path, "is not a trace of heaplab");
-  if (!read_at(0, &header, sizeof header)) throw trace_error(path, "is cut off within its header");
+  if (!read_at(0, &header, sizeof header)) {
+    damage_.push_back("the header of the file is cut off");
+    return;
+  }
   if (header.crc != crc_of(header)) {
     damage_.push_back("the header of the file is damaged");
   } else if (header.major != format_major) {

@@ -1,5 +1,6 @@
 """A trace that is damaged, or not of this machine or heaplab: one line, and what is intact is used."""
 
+import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from laboratory import called
 from traces import two_threads, write_trace
 
-from heaplab.screen.exit_status import DAMAGED
+from heaplab.screen.exit_status import DAMAGED, WRONG_USAGE
 
 pytestmark = pytest.mark.starts_programs
 
@@ -22,10 +23,10 @@ def trace(tmp_path: Path) -> Path:
     return tmp_path / "x.trace"
 
 
-def refused(trace: Path, *arguments: object) -> str:
+def refused(trace: Path, *arguments: object, status: int = WRONG_USAGE) -> str:
     """What is said of the trace: one line."""
     done = called(trace.parent, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.count("\n") == 1
     return done.stderr.removeprefix("heaplab: ").strip()
 
@@ -42,8 +43,7 @@ def refused(trace: Path, *arguments: object) -> str:
         (lambda trace: trace.write_text("malloc(10)\n" * 100), "is not a trace of heaplab"),
         (lambda trace: (trace.unlink(), trace.mkdir()), "is a folder, not a trace"),
         (lambda trace: trace.unlink(), "No such file or directory"),
-        (lambda trace: trace.write_bytes(trace.read_bytes()[:20]), "is cut off within its header"),
-        (lambda trace: trace.write_bytes(trace.read_bytes()[:40]), "holds no process"),
+        (lambda trace: (trace.unlink(), os.mkfifo(trace)), "not a regular file"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(
@@ -52,6 +52,21 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     spoil(trace)
     assert refused(trace, *arguments, trace.name) == f"x.trace: {said}"
     assert not list(trace.parent.glob("*.workload*"))
+
+
+@pytest.mark.parametrize("command", ["trace", "advise", "compare"])
+@pytest.mark.parametrize(
+    ("left", "damage"),
+    [
+        (20, "the header of the file is cut off"),
+        (40, "the file has no intact index: it was cut off or damaged"),
+    ],
+)
+def test_a_trace_of_which_nothing_is_left_is_a_damaged_one(
+    trace: Path, command: str, left: int, damage: str
+) -> None:
+    trace.write_bytes(trace.read_bytes()[:left])
+    assert refused(trace, command, trace.name, status=DAMAGED) == f"x.trace: holds no process: {damage}"
 
 
 def warned(trace: Path, status: int = DAMAGED) -> list[str]:
@@ -123,9 +138,11 @@ def test_a_trace_of_another_machine_is_used(
     assert rows(trace) == CALLS
 
 
-def test_a_trace_without_a_call_is_not_replayed(trace: Path) -> None:
+@pytest.mark.parametrize("command", ["advise", "compare"])
+def test_a_trace_without_the_calls_that_it_had_is_not_replayed(trace: Path, command: str) -> None:
     trace.write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
     for _ in range(2):
-        done = called(trace.parent, "compare", trace.name)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.endswith("x.trace: holds no call, so that there is nothing to replay\n")
+        done = called(trace.parent, command, trace.name)
+        assert (done.returncode, done.stdout) == (DAMAGED, "")
+        *_, last = done.stderr.splitlines()
+        assert last.startswith("heaplab: x.trace: holds no call, so that there is nothing to replay: ")
