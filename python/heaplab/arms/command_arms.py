@@ -9,6 +9,7 @@ import os
 import shlex
 from collections.abc import Sequence
 
+from heaplab import regular_file
 from heaplab.errors import UsageError
 from heaplab.machine import interposition, setting_proof
 from heaplab.options.arm_options import GivenCommand, Settings
@@ -37,6 +38,8 @@ def arm_of_command(given: GivenCommand) -> Arm:
     if CONTROL_SUFFIX in given.name:
         raise UsageError(f"--arm {given.name}=...: the name is taken, choose another")
     path = interposition.resolve_program(given.words[0], os.environ)
+    with regular_file.opened(path) as program:
+        digest = hashlib.file_digest(program, "sha256").hexdigest()
     return setting_proof.proved(
         Arm(
             allocator=given.name,
@@ -45,7 +48,7 @@ def arm_of_command(given: GivenCommand) -> Arm:
             preload=[],
             environment=given.settings.environment,
             huge_pages=given.settings.huge_pages,
-            sha256={str(path): hashlib.sha256(path.read_bytes()).hexdigest()},
+            sha256={str(path): digest},
             build_id={},
             command=list(given.words),
         )

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import platformdirs
 
+from heaplab import regular_file
 from heaplab.catalog import native
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.catalog.contents import Catalog, joined
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.preload_paths import loadable
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ class ObtainedLibrary:
     def beside(cls, folder: Path) -> Self | None:
         """None without the file, or with a damaged one: the library is not complete."""
         try:
-            found = cls(**json.loads((folder / OBTAINED).read_bytes()))
-        except (OSError, ValueError, TypeError):
+            found = cls(**json.loads(regular_file.content_of(folder / OBTAINED)))
+        except (UsageError, ValueError, TypeError, RecursionError):
             return None
         return found if isinstance(found.library, str) and isinstance(found.version, str) else None
 

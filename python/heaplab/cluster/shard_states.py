@@ -78,5 +78,5 @@ def kind_of(line: bytes) -> str:
     """The kind of the record in a line; "" if the line holds none."""
     try:
         return str(json.loads(line)["kind"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""

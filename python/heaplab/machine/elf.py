@@ -14,7 +14,8 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment, NoteSegment
 
-from heaplab.errors import UsageError, naming
+from heaplab import regular_file
+from heaplab.errors import UsageError
 
 # Names of machines in ELF headers, by the machine name of uname -m.
 MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}
@@ -42,7 +43,7 @@ def check_allocator(path: Path) -> None:
 def opened(path: Path, fault: str) -> Iterator[ELFFile]:
     """The ELF file. Raises UsageError if it cannot be read or, with the words of `fault`, if it is none."""
     try:
-        with naming(path), path.open("rb") as stream:
+        with regular_file.opened(path) as stream:
             yield ELFFile(stream)
     except (ELFError, ValueError, KeyError) as error:
         raise UsageError(f"{path}: {fault}") from error

@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from heaplab.errors import UsageError, naming
+from heaplab import regular_file
+from heaplab.errors import UsageError
 from heaplab.machine import elf, process_tree
 from heaplab.results.records import Arm, Sample, ServedBy
 
@@ -149,7 +150,7 @@ def chain_of(program: Path) -> list[Path]:
     for _ in range(SCRIPT_DEPTH):
         program = program.resolve()
         chain.append(program)
-        with naming(program), program.open("rb") as stream:
+        with regular_file.opened(program) as stream:
             first = stream.readline(512)
         if not first.startswith(b"#!"):
             return chain
