@@ -9,7 +9,9 @@ import pytest
 import synthetic
 from laboratory import call, refusal, success
 
+from heaplab.catalog.locate import ObtainedLibrary
 from heaplab.cluster.engines import ssh
+from heaplab.cluster.shard_states import kind_of
 from heaplab.errors import UsageError
 from heaplab.results import store
 
@@ -22,7 +24,7 @@ HOSTILE_TOML = {
     "a = \udcff": "not TOML: 'utf-8' codec",
 }
 NO_FILE: dict[str, Callable[[Path], None]] = {
-    "pipe": os.mkfifo,
+    "pipe": lambda path: os.mkfifo(path, 0o755),
     "folder": lambda path: path.mkdir(),
     "device": lambda path: path.symlink_to("/dev/zero"),
 }
@@ -53,6 +55,9 @@ def test_hostile_toml_is_named(tmp_path: Path, content: str, message: str) -> No
         ("results.jsonl", ["report", "results.jsonl"]),
         ("x.trace", ["trace", "x.trace"]),
         ("x.trace", ["advise", "x.trace"]),
+        ("x.trace", ["compare", "x.trace"]),
+        ("program", ["with", "glibc", "--", "./program"]),
+        ("program", ["compare", "--arm", "a=./program", "--arm", "b=true"]),
         ("p/plan.json", ["cluster", "merge", "p"]),
         ("words", ["compare", "--input", "words", "--", "sort"]),
         ("x.heaptrack", ["trace", "x.heaptrack", "-o", "y.trace"]),
@@ -84,6 +89,13 @@ def test_what_is_no_text_is_named(tmp_path: Path) -> None:
 def test_hostile_json_is_refused(tmp_path: Path, name: str, words: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     assert str(tmp_path / name) in refusal(call(*words.split(), tmp_path))
+
+
+def test_hostile_json_in_heaplabs_own_files_says_nothing(tmp_path: Path) -> None:
+    for content in (DEEP, "1" * 100_000):
+        (tmp_path / "obtained.json").write_text(content)
+        assert ObtainedLibrary.beside(tmp_path) is None
+        assert kind_of(content.encode()) == ""
 
 
 def test_results_packed_by_xz_are_read_as_they_were(tmp_path: Path) -> None:

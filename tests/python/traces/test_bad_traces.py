@@ -1,6 +1,5 @@
 """A trace that is damaged, or not of this machine or heaplab: one line, and what is intact is used."""
 
-import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +42,6 @@ def refused(trace: Path, *arguments: object, status: int = WRONG_USAGE) -> str:
         (lambda trace: trace.write_text("malloc(10)\n" * 100), "is not a trace of heaplab"),
         (lambda trace: (trace.unlink(), trace.mkdir()), "is a folder, not a trace"),
         (lambda trace: trace.unlink(), "No such file or directory"),
-        (lambda trace: (trace.unlink(), os.mkfifo(trace)), "not a regular file"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(
