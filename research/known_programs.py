@@ -17,7 +17,7 @@ from pathlib import Path
 
 from heaplab.advise import run_advise
 from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
-from heaplab.advise.replaying import Recording
+from heaplab.advise.replaying import RUNS, Recording
 from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
 from heaplab.results.records import Arm
@@ -53,7 +53,7 @@ def cells(folder: Path, program: str, arms: list[Arm]) -> Iterator[str]:
     profile = of_process(trace, summary, number)
     for arm in arms:
         treatments = run_advise.treatments([arm, *(other for other in arms if other is not arm)])
-        recording = Recording(trace, number, folder, paced=True)
+        recording = Recording(trace, number, folder, slow_runs=RUNS)
         *_, evidence = run_advise.held(recording, Evidence(profile, []), treatments, ())
         yield answer(evidence, answers_of(evidence)[0])
 

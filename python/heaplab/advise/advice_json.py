@@ -98,6 +98,7 @@ def allocator(replays: Replays, place: int) -> dict[str, Any]:
     return {
         "allocator": replays.name,
         "bytes": list(replays.memory(place)),
+        "hurried": replays.hurried,
         **dict(parts(replays.typical(place))),
     }
 

@@ -41,8 +41,6 @@ class Evidence:
     replays: list[Replays]  # the first is the baseline
     what_if: WhatIf | None = None
     other_ways: Sequence[OtherWay] = ()
-    hurried: bool = False  # allocators that purge by time had none in replays
-    base_purges: bool = False  # by time: Treatment.purges_by_time of the baseline
     complete: bool = True  # nothing that was to be measured is missing
     coverage: Coverage | None = None  # at the moment of the advice; None: the memory was not sampled
 
@@ -51,9 +49,9 @@ class Evidence:
         return self.replays[0]
 
     @property
-    def base_hurried(self) -> bool:
-        """Whether the baseline had no time to purge, so that it may hold less in the program."""
-        return self.hurried and self.base_purges
+    def hurried(self) -> list[str]:
+        """The allocators that had no time to purge, so that they may hold less in the program."""
+        return [replay.name for replay in self.replays if replay.hurried]
 
     @property
     def moment(self) -> Moment:
@@ -119,7 +117,7 @@ def answers_of(evidence: Evidence) -> list[HolderAnswer]:
     found = growing_answers(evidence.profile)
     if evidence.replays:
         found += [*live_data(evidence, found), *beside_blocks(evidence)]
-    if evidence.base_hurried:
+    if evidence.replays and evidence.base.hurried:
         found = [replace(answer, sure=answer.sure and answer.kind not in BESIDE_BLOCKS) for answer in found]
     covered = evidence.coverage
     if covered and covered.is_most_beyond:

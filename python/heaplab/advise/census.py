@@ -67,6 +67,7 @@ class Replays:
 
     name: str
     runs: tuple[tuple[Census, ...], ...]  # all have censuses of the same moments
+    hurried: bool = False  # the allocator purges by time, and had less of it than in the program
 
     def memory(self, moment: int) -> tuple[int, int, int]:
         """The least, the median and the most memory of the runs at a moment."""

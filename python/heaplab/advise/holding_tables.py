@@ -9,7 +9,7 @@ from heaplab.advise.answer import Evidence, HolderAnswer
 from heaplab.advise.census import PARTS
 from heaplab.advise.growth import SiteGrowth
 from heaplab.advise.other_ways import Amounts, OtherWay
-from heaplab.advise.sentences import interval, sentence, signed, size, when
+from heaplab.advise.sentences import hurried, interval, sentence, signed, size, when
 from heaplab.console import put
 from heaplab.report.tables.table_parts import Entry, Table, print_table
 from heaplab.text import units
@@ -23,6 +23,8 @@ def print_advice(evidence: Evidence, answers: Sequence[HolderAnswer], console: C
     """Print the answers, the verdict first, then the tables that there is something for."""
     for answer in answers[:MOST_ANSWERS]:
         put(console, f"[bold]{escape(sentence(evidence, answer))}[/]")
+    for line in hurried(evidence):
+        put(console, line)
     grown = [growth for answer in answers for growth in answer.growths]
     tables = [growths(grown)] if grown else []
     tables += [sites(evidence)] if evidence.replays and evidence.census.holdings else []
@@ -100,8 +102,8 @@ def allocators(evidence: Evidence) -> Table:
         rows.append((replay.name, [Entry(interval(replay.memory(place))), gain, *parts]))
     caption = f"Memory under each allocator {when(evidence)}"
     columns = ["memory", "less", "live", "rounding", "pinned", "retained", "own"]
-    note = "Medians of replays, with their least and most in brackets where these differ."
-    return Table(caption, columns, rows, "allocator", notes=[note])
+    notes = ["Medians of replays, with their least and most in brackets where these differ."]
+    return Table(caption, columns, rows, "allocator", notes=[*notes, *hurried(evidence)])
 
 
 def what_if(evidence: Evidence) -> Table:

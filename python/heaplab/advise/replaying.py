@@ -67,7 +67,9 @@ class Recording:
     trace: Path
     process: int
     folder: Path  # for compiled workloads
-    paced: bool = False  # allocators that purge by time are replayed no faster than the program ran
+    # How often allocators that purge by time are replayed, no faster than the program ran. 0: all replays are
+    # as fast as possible.
+    slow_runs: int = 0
     told: Callable[[str], None] = lambda _step: None  # gets the name of each step
 
     def compiled(self, apart: Collection[int] = ()) -> Path:
@@ -92,16 +94,17 @@ class Recording:
         return Compiled(made, found["calls"], found["peak_live_bytes"])
 
     def replayed(self, workload: Path, treatment: Treatment) -> Replays:
-        """Several replays of a treatment. Raises HeaplabError.
+        """One or several replays of a treatment. Raises HeaplabError.
 
         While a replay stands still for a census, time passes for allocators that purge after some time.
         Therefore only the first replay has the samples, which merely show the course.
         """
         self.told(f"replaying under {treatment.name}")
+        slow = self.slow_runs if treatment.purges_by_time else 0
         runs: list[tuple[Census, ...]] = []
-        while len(runs) < RUNS:
+        while len(runs) < (slow or RUNS):
             options = ["--shift", str(len(runs) * SHIFT), *(["--trim"] if treatment.trim else [])]
-            if self.paced and treatment.purges_by_time:
+            if slow:
                 options += ["--pace", "recorded"]
             if runs:
                 options.append("--no-samples")
@@ -111,7 +114,7 @@ class Recording:
             runs.append(tuple(run if run.why == SAMPLE else next(own) for run in runs[0]) if runs else census)
             if cost.seconds > LONG_S:
                 break
-        return Replays(treatment.name, tuple(runs))
+        return Replays(treatment.name, tuple(runs), hurried=treatment.purges_by_time and not slow)
 
     def census(self, workload: Path, arm: Arm, *options: str) -> tuple[tuple[Census, ...], "Cost"]:
         """The censuses of one replay."""

@@ -29,7 +29,7 @@ from heaplab.tracing.progress_note import ProgressNote
 from heaplab.tracing.run_trace import PAGE, status_of, summary_and_process
 
 PERFETTO = ".perfetto.json"
-PATIENCE = 60.0  # s that all replays at the recorded pace may take
+PATIENCE = 60.0  # s that all replays at the recorded pace may take; with call sites apart as much again
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,10 @@ def advise(extra: tuple[Path, ...], program: tuple[str, ...], options: AdviceOpt
     named(profile, options.apart)  # refuses a text in no name before the replays
     tell_growth(profile)
     plan = treatments(treated)
-    paced = options.pace == "recorded" or (options.pace is None and affordable(profile, plan))
-    purges = plan[0].purges_by_time
-    unmeasured = Evidence(profile, [], hurried=not paced, base_purges=purges, complete=False)
+    unmeasured = Evidence(profile, [], complete=False)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
-        replayed = Recording(trace, number, Path(folder), paced, display.tell)
+        slow = slow_runs(profile, plan, options.pace)
+        replayed = Recording(trace, number, Path(folder), slow, display.tell)
         evidence, interrupted = known(
             unmeasured,
             gathered(replayed, unmeasured, plan, options.apart, options.trim_every),
@@ -131,10 +130,12 @@ def tell_growth(profile: Profile) -> None:
         note("no call site leaks or grows")
 
 
-def affordable(profile: Profile, plan: Sequence[Treatment]) -> bool:
-    """Whether replays at the recorded pace take at most as long as people wait."""
-    slow = sum(treatment.purges_by_time for treatment in plan)
-    return profile.timed and profile.seconds * slow * RUNS <= PATIENCE
+def slow_runs(profile: Profile, plan: Sequence[Treatment], pace: str | None) -> int:
+    """How often each allocator that purges by time is replayed at the recorded pace: while people wait."""
+    if pace or not profile.timed:
+        return RUNS if pace == "recorded" else 0
+    once = profile.seconds * sum(treatment.purges_by_time for treatment in plan)
+    return min(RUNS, int(PATIENCE / max(once, 1)))
 
 
 def gathered(

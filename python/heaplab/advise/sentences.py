@@ -41,9 +41,20 @@ def when(evidence: Evidence) -> str:
 def sentence(evidence: Evidence, verdict: HolderAnswer) -> str:
     """The verdict, with its figures and its certainty."""
     said = f"{_SENTENCES[verdict.kind](evidence, verdict)} ({certainty(verdict)})"
-    if evidence.replays and evidence.base_hurried and verdict.kind in BESIDE_BLOCKS:
+    if evidence.replays and evidence.base.hurried and verdict.kind in BESIDE_BLOCKS:
         said += f"; replayed as fast as possible, which leaves {evidence.base.name} no time to purge"
     return said
+
+
+def hurried(evidence: Evidence) -> list[str]:
+    """A line on the allocators that had no time to purge; none without any."""
+    if not evidence.hurried:
+        return []
+    names = ", ".join(evidence.hurried)
+    return [
+        f"Replayed as fast as possible, without time to purge: {names}. They may hold less in the program; "
+        "--pace recorded gives them its time."
+    ]
 
 
 def _held(evidence: Evidence) -> str:

@@ -30,7 +30,7 @@ from heaplab.options.trace_options import PROCESS
     "--pace",
     type=click.Choice(["asap", "recorded"]),
     help="Replay as fast as possible, or no call earlier than in the recording.  [default: recorded under "
-    "allocators that may purge by time, if that takes at most a minute; all else as fast as possible]",
+    "allocators that may purge by time, as often as a minute allows; all else as fast as possible]",
 )
 @click.option(
     "--budget",

@@ -16,7 +16,7 @@ from subprocesses import heaplab, printed_by
 from heaplab.advise import advice_json, replaying, run_advise, what_if
 from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.advise.census import Replays
-from heaplab.advise.replaying import Recording
+from heaplab.advise.replaying import RUNS, Recording, Treatment
 from heaplab.advise.sentences import sentence
 from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents, locate
@@ -64,7 +64,7 @@ class Recorded:
         if program not in self.known:
             number = self.numbers[program]
             profile = of_process(self.trace, self.summary, number)
-            recording = Recording(self.trace, number, self.folder, paced=True)
+            recording = Recording(self.trace, number, self.folder, slow_runs=RUNS)
             plan = run_advise.treatments(found_here())
             *_, self.known[program] = run_advise.held(recording, Evidence(profile, []), plan, ())
         return self.known[program]
@@ -152,10 +152,44 @@ def test_allocators_that_purge_by_time_have_that_time(recorded: Recorded) -> Non
     assert scalloc.memory(evidence.moment.place)[1] < 20 << 20
 
 
+def with_hurried(evidence: Evidence, place: int) -> Evidence:
+    """The evidence where the allocator at a place had no time to purge."""
+    replays = list(evidence.replays)
+    replays[place] = replace(replays[place], hurried=True)
+    return replace(evidence, replays=replays)
+
+
+def test_allocators_that_had_no_time_to_purge_are_named(recorded: Recorded) -> None:
+    options = ["--process", recorded.numbers["rests"], "--allocators", "glibc,scalloc", "--pace", "asap"]
+    said = " ".join(called(recorded.folder, "advise", "holders.trace", *options).stdout.split())
+    assert "without time to purge: scalloc. They may hold less in the program; --pace recorded" in said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pace", "runs"),
+    [
+        (0, None, 3),
+        (9, None, 3),
+        (11, None, 2),
+        (29, None, 1),
+        (31, None, 0),
+        (31, "recorded", 3),
+        (0, "asap", 0),
+    ],
+)
+def test_slow_replays_are_as_many_as_a_minute_allows(
+    recorded: Recorded, seconds: float, pace: str | None, runs: int
+) -> None:
+    profile = recorded.evidence("rests").profile
+    ticks = profile.origin + int(seconds * profile.ticks_per_second)
+    plan = [Treatment(arm_of(contents.load(()), name)) for name in ("glibc", "scalloc", "llheap")]
+    assert run_advise.slow_runs(replace(profile, last_stamp=ticks), plan, pace) == runs
+
+
 def test_what_nobody_measured_is_not_sure(recorded: Recorded) -> None:
     evidence = recorded.evidence("nothing")
     assert verdict_of(evidence).sure
-    for lacking in (replace(evidence, hurried=True), replace(evidence, complete=False)):
+    for lacking in (with_hurried(evidence, -1), replace(evidence, complete=False)):
         assert (verdict_of(lacking).kind, verdict_of(lacking).sure) == (Kind.NOTHING, False)
     unknown = replace(evidence, replays=[], complete=False)
     assert sentence(unknown, verdict_of(unknown)).startswith("nothing grows; what else holds memory")
@@ -166,10 +200,10 @@ def test_a_baseline_without_time_to_purge_is_not_sure_to_hold_what_no_block_uses
     recorded: Recorded, program: str
 ) -> None:
     evidence = recorded.evidence(program)
-    assert not evidence.base_hurried
+    assert not evidence.hurried
     why = f"replayed as fast as possible, which leaves {evidence.base.name} no time to purge"
     assert why not in sentence(evidence, verdict_of(evidence))
-    hurried = replace(evidence, hurried=True, base_purges=True)
+    hurried = with_hurried(evidence, 0)
     verdict = verdict_of(hurried)
     assert (verdict.kind, verdict.sure) == (verdict_of(evidence).kind, False)
     assert sentence(hurried, verdict).endswith(f"(likely); {why}")
@@ -177,7 +211,7 @@ def test_a_baseline_without_time_to_purge_is_not_sure_to_hold_what_no_block_uses
 
 def test_live_data_is_sure_at_any_pace(recorded: Recorded) -> None:
     evidence = recorded.evidence("steady")
-    hurried = replace(evidence, hurried=True, base_purges=True)
+    hurried = with_hurried(evidence, 0)
     assert [answer.sure for answer in answers_of(hurried)] == [answer.sure for answer in answers_of(evidence)]
     assert "no time to purge" not in sentence(hurried, verdict_of(hurried))
 
