@@ -328,6 +328,10 @@ void begin() {
     unopened_control.state.store(trace::recording::off, std::memory_order_relaxed);
 }
 
+const char* recording_folder() {
+  return folder;
+}
+
 void count_lost(const thread_state& state, loss why) {
   // acquire pairs with the release in open_file.
   if (this_process.epoch.load(std::memory_order_acquire) != 0 && header != nullptr)

@@ -64,6 +64,9 @@ trace::loss why_no_chunk();
 // Looks up where to record. Calls of other threads meanwhile are not recorded.
 void begin();
 
+// Of the recording; empty before begin().
+const char* recording_folder();
+
 // Before and after the program installs a filter of system calls (system_call_filters.h).
 void prepare_for_filter();
 

@@ -13,12 +13,15 @@ from heaplab.campaign.plan import Block, Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import executions_of
 from heaplab.coverage import pilot_run
+from heaplab.coverage.executed_programs import not_seen
 from heaplab.coverage.tree_sampler import TreeSampler
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import deep_binding, interposition
+from heaplab.machine import deep_binding
 from heaplab.machine.watch import FEWEST_SAMPLES
 from heaplab.results.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
 from heaplab.stats import FEWEST_PAIRS
+from heaplab.traces import recording
+from heaplab.traces.control import LOOKING, Control
 
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
@@ -81,12 +84,19 @@ class PilotRunner:
         name = campaign.allocators[0]
         if self.libraries[name].command:
             return []
-        libraries = {name: pilot_run.arm_by_brk(self.libraries[name])}
-        sampler = TreeSampler(interposition.C_LIBRARY_NAME)
         block = plan.block(campaign, plan.comparisons(campaign)[0], 0)
-        with RunMeasurer(campaign, libraries, tick=self.tick, look=sampler.look) as measure:
-            self._run(measure, campaign, block, cell, 0)
-        return pilot_run.found_by_brk(sampler.processes)
+        with (
+            tempfile.TemporaryDirectory(prefix="heaplab-") as folder,
+            Control(Path(folder), "tickets", 0, on=False) as control,
+        ):
+            control.switch(LOOKING)
+            recorder = recording.recorder()
+            libraries = {name: pilot_run.arm_by_brk(self.libraries[name], recorder, Path(folder))}
+            sampler = TreeSampler(recorder, folder)
+            with RunMeasurer(campaign, libraries, tick=self.tick, look=sampler.look) as measure:
+                self._run(measure, campaign, block, cell, 0)
+            processes = sampler.processes
+            return pilot_run.found_by_brk([*processes, *not_seen(control.executed(), processes)])
 
     def _with_lengths(self, campaign: Campaign) -> Campaign:
         """The campaign with cells as long as `fit_lengths` has it.

@@ -1,14 +1,16 @@
 """What malloc explains of a program's memory, without a recording: by one run with all blocks in one mapping.
 
 Told to use one arena and to map no block by itself, glibc takes all memory from brk: what is resident there,
-and nothing else, is malloc's.
+and nothing else, is malloc's. The recorder is preloaded too, but only notes the programs that are executed.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from heaplab.coverage.compiled_in import mallocs_in
 from heaplab.coverage.explained import coverage_of, heap_ranges
-from heaplab.coverage.tree_sampler import SampledProcess
+from heaplab.coverage.tree_sampler import MemorySample, SampledProcess
+from heaplab.machine.interposition import C_LIBRARY_NAME
 from heaplab.results.records import Arm, Coverage
 
 TUNABLES = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.mmap_max=0"}
@@ -16,21 +18,21 @@ LEAST = 1 << 20  # B: the memory of a smaller process needs no word
 MOST = 8  # processes that are kept
 
 
-def arm_by_brk(arm: Arm) -> Arm:
-    """The C library in place of an arm."""
-    return arm.model_copy(update={"preload": [], "environment": TUNABLES})
+def arm_by_brk(arm: Arm, recorder: str, folder: Path) -> Arm:
+    """The C library in place of an arm; the recorder finds its control block in the folder."""
+    environment = {**TUNABLES, "HEAPLAB_RECORD": str(folder)}
+    return arm.model_copy(update={"preload": [recorder, C_LIBRARY_NAME], "environment": environment})
 
 
 def found_by_brk(processes: Iterable[SampledProcess]) -> list[Coverage]:
-    """The processes at the peak of their memory, the largest first."""
-    found = [covered(process) for process in processes if process.largest]
+    """The processes at the peak of their memory, the largest first, and those not seen."""
+    found = [covered(process) for process in processes if process.largest or process.unseen]
     worth = [process for process in found if process.memory >= LEAST or process.unseen]
     return sorted(worth, key=lambda process: -process.memory)[:MOST]
 
 
 def covered(process: SampledProcess) -> Coverage:
-    largest = process.largest
-    assert largest
+    largest = process.largest or MemorySample(0, [])
     ranges = () if process.unseen else heap_ranges(largest)
     found = coverage_of(process.name, largest, ranges, unseen=process.unseen or "")
     named = mallocs_in(process.program) if found.matters and not found.unseen else []

@@ -130,7 +130,7 @@ class TreeSampler:
 
 def text_of(processes: Sequence[SampledProcess]) -> str:
     """The processes as JSON, which `read` reads."""
-    worth = [process for process in processes if process.largest]
+    worth = [process for process in processes if process.largest or process.unseen]
     worth.sort(key=lambda sample: (not sample.unseen, -(sample.largest.bytes if sample.largest else 0)))
     rows = [
         {

@@ -31,11 +31,18 @@ def why_not_seen(pid: int, program: Path, called: str, names: Collection[str], l
     return f"{called}: {NOT_LOADED.format(library=library)}" if "/" in library else ""
 
 
+def why_not_in(program: Path, called: str, led: bool) -> str:
+    """Why an executed program will not have the library, which its environment preloads if it is `led`."""
+    return fault_of_file(program, called) or ("" if led else f"{called}: {CLEARED}")
+
+
 @cache
 def fault_of_file(program: Path, called: str) -> str:
     """Why nothing can be preloaded into a program, as far as its file tells, which may be gone by now."""
     try:
-        return interposition.fault_of_file(program, called) or interposition.other_c_library(program, called)
+        fault = interposition.fault_of_file(program, called)
+        other = interposition.other_c_library(program, called)
+        return fault or (f"{other}, which preloaded libraries need" if other else "")
     except (UsageError, OSError):
         return ""
 

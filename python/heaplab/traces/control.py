@@ -1,8 +1,11 @@
-"""The page that heaplab and the recorded processes share: `raw_control` of src/trace/raw/raw_file.h."""
+"""The memory that heaplab and the recorded processes share: `raw_control` of src/trace/raw/raw_file.h."""
 
 import mmap
+import os
 import struct
 from pathlib import Path
+
+from heaplab.coverage.executed_programs import ExecutedProgram
 
 MAGIC = 0x326C6F72746E6F63
 # magic, stamps, state, most bytes, bytes, begins late, stacks, instructions, filters of system calls
@@ -10,8 +13,8 @@ PAGE = struct.Struct("<QIIQQQQQQ")
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
-OFF, ON, WAITING = 0, 1, 2
-BYTES = 4096
+OFF, ON, WAITING, LOOKING = 0, 1, 2, 4
+TEXTS_AT, BYTES = 128, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
 
 
 def filters_here() -> int:
@@ -44,8 +47,13 @@ class Control:
         with path.open("r+b") as stream:
             self._page = mmap.mmap(stream.fileno(), BYTES)
 
-    def switch(self, on: bool) -> None:
-        STATE.pack_into(self._page, STATE_AT, ON if on else OFF)
+    def switch(self, state: int) -> None:
+        STATE.pack_into(self._page, STATE_AT, state)
+
+    def executed(self) -> list[ExecutedProgram]:
+        """The programs that were executed while recording, or looking, was on."""
+        texts = filter(None, self._page[TEXTS_AT:].split(b"\0"))
+        return [ExecutedProgram(os.fsdecode(text[1:]), text.startswith(b"+")) for text in texts]
 
     def __enter__(self) -> "Control":
         return self

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from heaplab.catalog import native
+from heaplab.coverage import executed_programs
 from heaplab.coverage.tree_sampler import TreeSampler, text_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
@@ -19,7 +20,7 @@ from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.machine.watch import descendants
 from heaplab.results.records import Arm
 from heaplab.traces import tool
-from heaplab.traces.control import Control
+from heaplab.traces.control import OFF, ON, Control
 
 RAW = ".raw"
 FOLDER = "HEAPLAB_RECORD"  # the variable that names the recorder's folder
@@ -115,8 +116,9 @@ def record(
             try:
                 why = "SIGUSR1 did not come"
                 if window.opened:
-                    window.write_memory()
+                    unseen = window.write_memory()
                     why = finish(wanted, progress)
+                    why = why and "; ".join([why, *unseen])
                 remove(wanted.raw)
                 finished(why and f"nothing was recorded: {why}")
             except HeaplabError:
@@ -210,7 +212,7 @@ class Window:
             self._close_in_time()
             pause = max(min(LOOK_S, pause * 1.5), self._look(self.child.pid))
         self._wait_for_others()
-        self._control.switch(False)
+        self._control.switch(OFF)
 
     def _look(self, pid: int) -> float:
         """Sample the memory of a process and its descendants; return the s that this took."""
@@ -219,17 +221,20 @@ class Window:
             self._sampler.look(began, descendants(pid))
         return time.monotonic() - began
 
-    def write_memory(self) -> None:
-        """Write what the trace is to hold of the memory seen; on a full disk, nothing."""
-        if not self._sampler:
-            return
-        processes = self._sampler.processes
+    def write_memory(self) -> list[str]:
+        """Write what the trace is to hold of the memory seen; on a full disk, nothing.
+
+        Return why the recorder was not in programs that were started.
+        """
+        processes = self._sampler.processes if self._sampler else []
         moments = [f"{process.pid} {sample.at_ns}\n" for process in processes for sample in process.kept]
+        processes += executed_programs.not_seen(self._control.executed(), processes)
         try:
             (self._raw / MOMENTS).write_text("".join(moments))
             (self._raw / MEMORY).write_text(text_of(processes))
         except OSError:
             (self._raw / MEMORY).unlink(missing_ok=True)
+        return [process.unseen for process in processes if process.unseen]
 
     def _wait_for_others(self) -> None:
         speak_at = time.monotonic() + GRACE_S
@@ -256,10 +261,10 @@ class Window:
     def _open(self, *_: object) -> None:
         if self._began is None:
             self._began = time.monotonic()
-            self._control.switch(True)
+            self._control.switch(ON)
 
     def _close(self, *_: object) -> None:
-        self._control.switch(False)
+        self._control.switch(OFF)
         self._closed = True
 
     def _hand_on(self, number: int, _frame: FrameType | None) -> None:

@@ -21,8 +21,9 @@ def at_peaks(summary: Summary) -> list[Coverage]:
     """The processes of a trace at the peak of their memory, and those not seen; the largest first."""
     found = []
     for process in sampled(summary):
-        if process.unseen and process.largest:
-            found.append(explained.coverage_of(process.name, process.largest, (), unseen=process.unseen))
+        if process.unseen:
+            sample = process.largest or MemorySample(0, [])
+            found.append(explained.coverage_of(process.name, sample, (), unseen=process.unseen))
         elif process.largest and is_known(process):
             entries = entries_of(summary, process)
             if not any(lost_calls(summary, number) for number in entries):

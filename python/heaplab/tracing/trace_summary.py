@@ -35,12 +35,12 @@ def totals(summary: dict[str, Any]) -> str:
     parts = [process["summary"] for process in summary["processes"]]
     events = sum(process["events"] for process in summary["processes"])
     wrong = sum(number(part, "acquired_while_live") + number(part, "released_unknown") for part in parts)
-    unseen = sum(bool(process.unseen) for process in trace_coverage.sampled(summary))
+    unseen = len({process.program for process in trace_coverage.sampled(summary) if process.unseen})
     return (
         f"{events} events of {counted(len(parts), 'process', 'processes')}, "
         f"{size(summary['bytes'])} ({summary['bytes'] / max(events, 1):.1f} B an event); "
         f"calls lost {lost(summary)}; events out of order {wrong}"
-        + (f"; {counted(unseen, 'process', 'processes')} not seen" if unseen else "")
+        + (f"; {counted(unseen, 'program')} not seen" if unseen else "")
     )
 
 

@@ -24,6 +24,7 @@ enum class recording : std::uint32_t {
   off = 0,  // calls are neither recorded nor counted
   on = 1,
   waiting = 2,  // calls are not recorded yet, but the blocks that live are remembered
+  looking = 4,  // calls are neither recorded nor counted, but executed programs are noted, as while on
 };
 
 // The reason why a call was not recorded.
@@ -39,9 +40,10 @@ enum class loss : std::uint32_t {
 inline constexpr std::size_t losses = static_cast<std::size_t>(loss::count);
 
 inline constexpr std::uint64_t control_magic = 0x326C6F72746E6F63;  // "control2"
-inline constexpr std::size_t control_bytes = 4096;
+inline constexpr std::size_t control_bytes = std::size_t{256} << 10;
 
-// Created by `heaplab record`, python/heaplab/traces/control.py.
+// Created by `heaplab record`, python/heaplab/traces/control.py. Behind it stand the texts of
+// recorder/executed_programs.h.
 struct raw_control {
   std::uint64_t magic = 0;
   trace::stamps stamps = trace::stamps::counter;
@@ -57,7 +59,8 @@ struct raw_control {
   atomic<std::uint64_t> without_file[losses] = {};
   // The last error of a system call; relaxed: for a message alone.
   atomic<std::uint32_t> error = 0;
-  std::uint32_t unused = 0;
+  // Bytes of the texts behind, with those that found no room; relaxed: what is not written yet is zero.
+  atomic<std::uint32_t> text_bytes = 0;
 };
 static_assert(sizeof(raw_control) == 128);
 

@@ -79,7 +79,7 @@ def test_a_process_whose_environment_was_cleared_is_named_with_its_memory(
     assert found.unseen == f"outside: {CLEARED}"
     assert found.memory > 30 * MIB
     said = called(tmp_path, "trace", "x.trace")
-    assert "events out of order 0; 1 process not seen" in " ".join(said.stdout.split())
+    assert "events out of order 0; 1 program not seen" in " ".join(said.stdout.split())
     assert CLEARED in said.stderr
 
 

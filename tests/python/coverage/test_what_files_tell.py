@@ -73,7 +73,8 @@ def test_a_program_of_another_c_library_is_named(tmp_path: Path) -> None:
     loader = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
     small = compiled(tmp_path / "small", "int main(void) { return 0; }", loader)
     assert fault_of_file(small, "small") == (
-        "small has another C library than glibc (its loader is ld-musl-x86_64.so.1)"
+        "small has another C library than glibc (its loader is ld-musl-x86_64.so.1), which preloaded "
+        "libraries need"
     )
 
 

@@ -26,7 +26,7 @@ def sentences(coverages: Sequence[Coverage]) -> list[str]:
 
 def sentence(of: Coverage) -> str:
     if of.unseen:
-        return f"{of.unseen}; nothing of its {size(of.memory)} is known here"
+        return f"{of.unseen}; nothing of its {size(of.memory) if of.memory else 'memory'} is known here"
     said = (
         f"malloc explains {size(of.by_malloc)} of the {size(of.memory)} of {of.program}; "
         f"{size(of.beyond)} no malloc library can change: {parts(of)}"
