@@ -30,15 +30,15 @@ public:
   HEAPLAB_FAST_PATH void decrement() { change_by<-1>(); }
 
   // Returns whether the number is now zero or less.
-  HEAPLAB_FAST_PATH bool decrement_is_spent() {
+  HEAPLAB_FAST_PATH bool decrease_is_spent(std::int32_t by) {
     if constexpr (is_one_instruction) {
 #if defined(__x86_64__)
       bool spent;
-      asm volatile("subl $1, %0" : "+m"(value_), "=@ccle"(spent) : : "memory");
+      asm volatile("subl %2, %0" : "+m"(value_), "=@ccle"(spent) : "ri"(by) : "memory");
       return spent;
 #endif
     }
-    const std::int32_t value = read_own() - 1;
+    const std::int32_t value = read_own() - by;
     set(value);
     return value <= 0;
   }

@@ -23,9 +23,9 @@ TYPED_TEST(owned_counter_test, counts_up_and_down) {
   counter.set(2);
   counter.increment();
   EXPECT_EQ(counter.read_own(), 3);
-  EXPECT_FALSE(counter.decrement_is_spent());
-  EXPECT_FALSE(counter.decrement_is_spent());
-  EXPECT_TRUE(counter.decrement_is_spent());
+  EXPECT_FALSE(counter.decrease_is_spent(1));
+  EXPECT_FALSE(counter.decrease_is_spent(1));
+  EXPECT_TRUE(counter.decrease_is_spent(1));
   EXPECT_EQ(counter.read_own(), 0);
 }
 
@@ -38,7 +38,7 @@ TYPED_TEST(owned_counter_test, tells_when_it_falls_below_zero) {
 
 TYPED_TEST(owned_counter_test, stays_spent_below_zero) {
   owned_counter<TypeParam> counter{-5};
-  EXPECT_TRUE(counter.decrement_is_spent());
+  EXPECT_TRUE(counter.decrease_is_spent(1));
   EXPECT_EQ(counter.read_own(), -6);
 }
 

@@ -137,6 +137,9 @@ public:
   HEAPLAB_FAST_PATH span_type& fine_span_at(std::size_t step) const {
     return records_[step >> (fine_shift - step_shift)];
   }
+  span_type& fine_span_of(const void* block) const {
+    return records_[static_cast<std::size_t>(static_cast<const char*>(block) - base_) >> fine_shift];
+  }
 
   const page_map<Traits>& map() const { return map_; }
   // The list that takes the block; 0: none.

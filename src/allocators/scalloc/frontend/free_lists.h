@@ -76,11 +76,12 @@ public:
   // A list that takes nothing, the first one or that of a thread without lists, took nothing.
   void refuse(unsigned list) { room_[list].set(0); }
 
-  // Precondition: the list is empty. It gets `count` linked blocks, and takes `limit` further ones.
+  // Precondition: the list is empty. It gets `count` > 0 linked blocks, the first of which is popped next,
+  // and then takes `limit` further ones.
   void fill(unsigned class_index, void* first, std::uint32_t count) {
     const unsigned list = class_index + 1;
-    capacity_[list].store(count + limit_[class_index], std::memory_order_relaxed);
-    room_[list].set(limit_[class_index]);
+    capacity_[list].store(count - 1 + limit_[class_index], std::memory_order_relaxed);
+    room_[list].set(limit_[class_index] - 1);
     is_used_[class_index] = true;
     first_[list] = first;
   }

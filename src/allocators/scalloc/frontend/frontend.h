@@ -10,21 +10,22 @@
 //       take_hot_holes              frontend_holes.h            of pages that went back, with the remote list
 //       fill_hole                   frontend_holes.h            of pages that went back
 //       link_fresh                  frontend_slow.h             fresh blocks, a batch at a time
-//     replace                       frontend_slow.h           the hot span is dry: the event that is due
-//       make_floating               span_moves.h
-//       take_reusable               frontend_slow.h           a reusable span of the thread becomes hot
-//       apply_due_event             span_moves.h
-//     get_span                      frontend_slow.h           no reusable span was left, or no span was hot
-//       recheck_oldest_floating     frontend_slow.h           a span that two threads emptied at once
-//       reuse                       frontend_slow.h           a span of the thread, or one given away
-//       hand_over_idle              span_moves.h              spans of classes that the thread does not use
-//       take_free_span              frontend_slow.h
-//         get                       span_pool.h               an empty span
-//         carve                     arena.h                   a span that was never used
+//     change_hot                    frontend_slow.h           another span becomes hot:
+//       replace                     frontend_slow.h           the hot span is dry: the event that is due
+//         make_floating             span_moves.h
+//         take_reusable             frontend_slow.h           a reusable span of the thread becomes hot
+//         apply_due_event           span_life.h
+//       get_span                    frontend_slow.h           no reusable span was left, or no span was hot
+//         recheck_oldest_floating   frontend_slow.h           a span that two threads emptied at once
+//         reuse                     frontend_slow.h           a span of the thread, or one given away
+//         hand_over_idle            span_moves.h              spans of classes that the thread does not use
+//         take_free_span            frontend_slow.h
+//           get                     span_pool.h               an empty span
+//           carve                   arena.h                   a span that was never used
 //     pop_and_fill                  returned_blocks.h         the span has blocks now
-//       pop                         frontend.h                one for the caller
-//       take_all                    span.h                    the others
-//       fill                        free_lists.h                for the thread's list
+//       take_all                    span.h
+//       fill                        free_lists.h              for the thread's list
+//       pop                         free_lists.h              one of them for the caller
 //   try_deallocate                  frontend.h                fast path of free
 //     has_room                      free_lists.h
 //     push                          free_lists.h              onto the thread's list, whoever owns the block
@@ -40,17 +41,18 @@
 //     deallocate_remote             frontend_frees.h          blocks of another owner's span
 //       push_remote                 frontend_frees.h          onto the lock-free list in the span's word
 //       settle_remote               frontend_frees.h          the span is not hot: its event may be due
-//         apply_due_event           span_moves.h
+//         apply_due_event           span_life.h
 //   after_free                      frontend_frees.h          its count or attention bit: an event may be due
 //     move_if_due                   span_moves.h              moves the span's word
 //     return_span                   span_moves.h              the span is empty: to the pool
 //       put                         span_pool.h
 //     place                         span_moves.h              the span is reusable: to that list
 //     clear_attention               span_moves.h              later frees take the fast path again
-//     apply_due_event               span_moves.h              if another thread came in between
-//       move_if_due                 span_moves.h
-//       return_span                 span_moves.h
-//       sync_list                   span_moves.h              to the list that the word names
+//     apply_due_event               span_life.h               if another thread came in between
+//       apply_event                 span_moves.h
+//         move_if_due               span_moves.h
+//         return_span               span_moves.h
+//         sync_list                 span_moves.h              to the list that the word names
 //
 // Without lists, as in the paper, malloc pops from the hot span, and free pushes onto the block's own span.
 #pragma once
@@ -121,7 +123,7 @@ public:
                                                bool& due) {
     if (!span.is_owned_by(local) || span.local_list == block) [[unlikely]]
       return false;
-    due = push(local, span, block);
+    due = push(local, span, freed_block{block});
     return true;
   }
 
@@ -218,23 +220,15 @@ private:
     return pop(hot);
   }
 
-  // The same with several blocks, which are linked.
-  static bool push(const lab_type& local, span_type& span, const freed_chain& chain) {
-    span.secrets.link(chain.oldest(), span.local_list);
-    atomic_ref<void*>(span.local_list).store(chain.newest(), std::memory_order_release);
-    const std::int32_t left = span.countdown.read_own() - narrow<std::int32_t>(chain.count());
-    span.countdown.set(left);
-    return left <= 0 || !span.is_quietly_owned_by(local);
-  }
-
   // Called by the owner. True: after_free must be called for the span.
-  HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& span, void* block) {
-    span.secrets.link(block, span.local_list);
+  template <class Freed>
+  HEAPLAB_FAST_PATH static bool push(const lab_type& local, span_type& span, Freed freed) {
+    span.secrets.link(freed.oldest(), span.local_list);
     // release publishes the link to a sweep of holes.
-    atomic_ref<void*>(span.local_list).store(block, std::memory_order_release);
+    atomic_ref<void*>(span.local_list).store(freed.newest(), std::memory_order_release);
     // After the count another thread may own the span. The count goes down before the attention bit is read,
     // as a remote free sets the bit before it reads the count (Dekker pattern).
-    const bool is_spent = span.countdown.decrement_is_spent();
+    const bool is_spent = span.countdown.decrease_is_spent(narrow<std::int32_t>(freed.count()));
     return is_spent || !span.is_quietly_owned_by(local);
   }
 
@@ -246,7 +240,7 @@ private:
   void deallocate_remote(lab_type& local, span_type& span, Freed freed);
   template <class Freed>
   span_word push_remote(span_type& span, Freed freed);
-  void settle_remote(span_type& span, span_word before, std::uint32_t count, lab_type* local);
+  void settle_remote(span_type& span, span_word before, lab_type* local);
   void begin_batch(lab_type& local, span_type& span, void* block);
   template <class Batch>
   static bool is_full(const Batch& batch, const span_type& span);
@@ -254,6 +248,7 @@ private:
   void give_back(lab_type& local, Batch& batch);
 
   // Making blocks available.
+  bool change_hot(lab_type& local, unsigned class_index);
   bool refill(span_type& hot, std::int32_t worth);
   bool extend(span_type& hot);
   bool fill_hole(span_type& hot);

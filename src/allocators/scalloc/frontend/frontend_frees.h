@@ -43,7 +43,7 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_own(lab_type& local, span_
   class_at(span, block);
   if (is_free_already(local, span, block)) refuse_double_free(block);
   mark_free(block);
-  if (push(local, span, block)) after_free(local, span);
+  if (push(local, span, freed_block{block})) after_free(local, span);
 }
 
 // The lock keeps a sweep of holes from changing the lists, and an orphan from being adopted; other threads
@@ -100,7 +100,7 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_remote(lab_type& local, sp
       life_.count_event(local, span);
     return;
   }
-  settle_remote(span, before, freed.count(), &local);
+  settle_remote(span, before, &local);
   if (Traits::settings.adopt_on_free && local.adopts &&
       span.owner(std::memory_order_relaxed) == &life_.orphanage())
     life_.adopt(local, span);
@@ -109,17 +109,11 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_remote(lab_type& local, sp
 // After a push into a span that was not hot. `local`: the buffer of the thread that freed the blocks; null:
 // none.
 template <class Traits>
-HEAPLAB_FAST_PATH void frontend<Traits>::settle_remote(span_type& span, span_word before, std::uint32_t count,
-                                                       lab_type* local) {
+HEAPLAB_FAST_PATH void frontend<Traits>::settle_remote(span_type& span, span_word before, lab_type* local) {
   // The blocks are free, so that the span may have another owner or be in the pool by now. Everything below
   // is correct in any state of the span.
   if (before.remote_count() == 0) span.ask_for_attention();
-  // Saves the call in the common case that no event is due.
-  const std::int32_t live = span.used() - narrow<std::int32_t>(before.remote_count() + count);
-  const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
-  const std::uint32_t column = local != nullptr ? local->column : 0;
-  if (live <= life_.event_floor(before.state(), class_index) && life_.apply_due_event(span, column) &&
-      local != nullptr)
+  if (life_.apply_due_event(span, local != nullptr ? local->column : 0) && local != nullptr)
     life_.count_event(*local, span);
 }
 

@@ -42,7 +42,7 @@ void frontend<Traits>::borrow_remote(span_type& span, Borrow&& borrow) {
     before = push_remote(span, back);
     break;
   }
-  if (before.state() != span_state::hot) settle_remote(span, before, back.count(), nullptr);
+  if (before.state() != span_state::hot) settle_remote(span, before, nullptr);
 }
 
 // Called by the owner, where the local list is empty. Takes the hot holes together with the remote list,

@@ -12,36 +12,43 @@ template <class Traits>
 HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
                                                           bool& is_zero) {
   is_zero = false;
-  for (;;) {
-    span_type* next = nullptr;
+  do {
     span_type& hot = *local.hot[class_index];
-    if (&hot != &no_span<Traits>) {
-      if (hot.local_list != nullptr || refill(hot, life_.limits_of(class_index).refill_count))
-        return pop_and_fill(local, class_index, hot);
-      const std::uint32_t written = hot.resident_bytes();
-      if (extend(hot)) {
-        if constexpr (Traits::settings.hardened)
-          local.quarantine.for_each([](void* freed) { check_first_word(freed); });
-        void* const block = pop_and_fill(local, class_index, hot);
-        is_zero = hot.offset_of(block) >= written;
-        if constexpr (!Traits::settings.hardened)
-          hot.secrets.link(block, nullptr);
-        else if (is_zero)
-          hot.live.mark_untouched(hot.secrets.granule_of(block));
-        return block;
-      }
-      // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
-      // set, and every free of the owner would take the slow path.
-      refill(hot, 1);
-      next = replace(local, hot);
-    }
-    if (next == nullptr) next = get_span(local, class_index);
-    local.hot[class_index] = next != nullptr ? next : &no_span<Traits>;
-    if (next == nullptr) return nullptr;
-    HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
-    HEAPLAB_ASSERT_EXPENSIVE(is_counted(*next));
-    if (next->local_list != nullptr || refill(*next, 1)) return pop_and_fill(local, class_index, *next);
+    if (hot.local_list != nullptr || refill(hot, life_.limits_of(class_index).refill_count))
+      return pop_and_fill(local, class_index, hot);
+    const std::uint32_t written = hot.resident_bytes();
+    if (&hot == &no_span<Traits> || !extend(hot)) continue;
+    if constexpr (Traits::settings.hardened)
+      local.quarantine.for_each([](void* freed) { check_first_word(freed); });
+    void* const block = pop_and_fill(local, class_index, hot);
+    is_zero = hot.offset_of(block) >= written;
+    if constexpr (!Traits::settings.hardened)
+      hot.secrets.link(block, nullptr);
+    else if (is_zero)
+      hot.live.mark_untouched(hot.secrets.granule_of(block));
+    return block;
+  } while (change_hot(local, class_index));
+  return nullptr;
+}
+
+// Another span becomes hot where the hot span, if there is one, has no blocks left. False: no memory.
+template <class Traits>
+HEAPLAB_OUT_OF_LINE bool frontend<Traits>::change_hot(lab_type& local, unsigned class_index) {
+  span_type*& hot = local.hot[class_index];
+  span_type* next = nullptr;
+  if (hot != &no_span<Traits>) {
+    // Too few remotely freed blocks to stay hot. Left in the remote list they would keep the attention bit
+    // set, and every free of the owner would take the slow path.
+    refill(*hot, 1);
+    next = replace(local, *hot);
   }
+  if (next == nullptr) next = get_span(local, class_index);
+  hot = next != nullptr ? next : &no_span<Traits>;
+  if (next == nullptr) return false;
+  HEAPLAB_ASSERT(next->is_hot_in(local, class_index));
+  HEAPLAB_ASSERT_EXPENSIVE(is_counted(*next));
+  if (next->local_list == nullptr) refill(*next, 1);
+  return true;
 }
 
 // A fork may copy the thread between the change of the list and that of the count, as in pop.
@@ -90,9 +97,7 @@ bool frontend<Traits>::extend(span_type& hot) {
     return true;
   if (hot.holes != 0 && fill_hole(hot)) return true;
   const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
-  const std::uint32_t wanted =
-      std::min(Traits::settings.fresh_batch_bytes / kind.block_bytes, Traits::settings.fresh_batch_blocks);
-  const std::uint32_t count = std::min(std::max(wanted, 1U), kind.blocks - hot.fresh);
+  const std::uint32_t count = std::min<std::uint32_t>(kind.fresh_batch, kind.blocks - hot.fresh);
   if (count == 0) return false;
   // Before the first byte is written: the child of a fork must not take written bytes for zeros.
   const std::uint32_t end = hot.color + (hot.fresh + count) * kind.block_bytes;

@@ -1,7 +1,6 @@
 // Between the lists of a thread (free_lists.h) and the spans: many blocks at a time. Included by frontend.h.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -25,20 +24,8 @@ public:
   returned_blocks& operator=(const returned_blocks&) = delete;
 
   void add(void* newest, const size_class& kind) {
-    const arena<Traits>& spans = front_.spans();
-    const std::size_t bytes = spans.span_bytes(kind.fine);
-    while (newest != nullptr) {
-      span_type& span = kind.fine ? spans.fine_span_at(spans.step_of(newest)) : *spans.find(newest);
-      freed_chain run{newest, newest, 1};
-      // Null is no block of the span either.
-      void* next;
-      while (span.distance_to(next = span.secrets.next_of(run.oldest_block)) < bytes) {
-        run.oldest_block = next;
-        ++run.length;
-      }
-      add(span, run);
-      newest = next;
-    }
+    if (kind.fine) return add<true>(newest);
+    add<false>(newest);
   }
 
 private:
@@ -47,11 +34,40 @@ private:
     freed_chain blocks;
   };
 
-  void add(span_type& span, const freed_chain& run) {
-    if (span.owner(std::memory_order_relaxed) == &local_) {
-      if (push(local_, span, run)) front_.after_free(local_, span);
-      return;
+  template <bool Fine>
+  void add(void* newest) {
+    while (newest != nullptr) {
+      span_type& span = Fine ? front_.spans().fine_span_of(newest) : *front_.spans().find(newest);
+      void* next = span.secrets.next_of(newest);
+      if (!share_span<Fine>(newest, next)) [[likely]] {
+        add(span, freed_block{newest});
+      } else {
+        freed_chain run{newest, newest, 1};
+        for (; share_span<Fine>(newest, next); next = span.secrets.next_of(next), ++run.length)
+          run.oldest_block = next;
+        add(span, run);
+      }
+      newest = next;
     }
+  }
+
+  // Of a block and another or null. Spans begin at multiples of their size.
+  template <bool Fine>
+  static bool share_span(const void* block, const void* other) {
+    return (std::bit_cast<std::uintptr_t>(block) ^ std::bit_cast<std::uintptr_t>(other)) <
+           arena<Traits>::span_bytes(Fine);
+  }
+
+  template <class Freed>
+  void add(span_type& span, Freed freed) {
+    if (span.is_owned_by(local_)) {
+      if (push(local_, span, freed)) front_.after_free(local_, span);
+    } else {
+      wait(span, {freed.newest(), freed.oldest(), freed.count()});
+    }
+  }
+
+  void wait(span_type& span, const freed_chain& run) {
     const unsigned index = front_.spans().number_of(span) % most_waiting;
     waiting_chain& chain = chains_[index];
     const bool is_waiting = (waiting_ >> index & 1) != 0;
@@ -77,20 +93,18 @@ void frontend<Traits>::take_back(lab_type& local, unsigned class_index, void* co
   returned_blocks(*this, local).add(newest, classes::table[class_index]);
 }
 
-// The first block is for the caller, the others of the hot span's list for the thread's, which is empty.
-// Precondition: the hot span has a block.
+// The blocks of the hot span's list are for the thread's, which is empty, and the first of them for the
+// caller. Precondition: the hot span has a block.
 template <class Traits>
 void* frontend<Traits>::pop_and_fill(lab_type& local, unsigned class_index, span_type& hot) {
-  void* const block = pop(hot);
   if constexpr (has_lists)
-    if (hot.local_list != nullptr) {
-      const std::int32_t before = hot.used();
-      void* const others = hot.take_all();
-      // In a child of fork blocks of the list may have counted as used already.
-      const std::int32_t taken = std::max(hot.used() - before, 0);
-      local.lists.fill(class_index, others, narrow<std::uint32_t>(taken));
+    if (hot.secrets.next_of(hot.local_list) != nullptr) {
+      std::uint32_t count;
+      void* const first = hot.take_all(count);
+      local.lists.fill(class_index, first, count);
+      return local.lists.pop(class_index);
     }
-  return block;
+  return pop(hot);
 }
 
 template <class Traits>

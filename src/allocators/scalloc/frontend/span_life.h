@@ -62,7 +62,9 @@ public:
   // nothing if none was due. Correct for any span at any time, by any thread.
   std::optional<span_event> move_if_due(span_type& span);
   // Performs the event that is due. False: none was. Correct for any span at any time, by any thread.
-  bool apply_due_event(span_type& span, std::uint32_t column);
+  HEAPLAB_FAST_PATH bool apply_due_event(span_type& span, std::uint32_t column) {
+    return may_be_due(span) && apply_event(span, column);
+  }
   // An event may be due when at most this many blocks are used.
   std::int32_t event_floor(span_state state, unsigned class_index) const;
   // The floor of a hot span, where no event is due.
@@ -128,6 +130,9 @@ public:
   bool has_no_due_event(const span_type& span) const;
 
 private:
+  // False: no event is due. Saves the call in the common case.
+  HEAPLAB_FAST_PATH bool may_be_due(const span_type& span) const;
+  bool apply_event(span_type& span, std::uint32_t column);
   static bool is_idle(lab_type& local, unsigned class_index);
   using list_type = concurrent::checked_deque<typename Traits::sync, span_type>;
   unsigned hand_over(list_type& from, list_type& to, unsigned most);

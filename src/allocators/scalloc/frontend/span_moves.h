@@ -68,8 +68,16 @@ std::optional<span_event> span_life<Traits>::move_if_due(span_type& span) {
   }
 }
 
+// The word is read before the counts, as in move_if_due.
 template <class Traits>
-bool span_life<Traits>::apply_due_event(span_type& span, std::uint32_t column) {
+HEAPLAB_FAST_PATH bool span_life<Traits>::may_be_due(const span_type& span) const {
+  const span_word seen = span.load_word(std::memory_order_seq_cst);
+  const std::int32_t live = span.used() - narrow<std::int32_t>(seen.remote_count());
+  return live <= event_floor(seen.state(), span.class_index.load(std::memory_order_relaxed));
+}
+
+template <class Traits>
+HEAPLAB_OUT_OF_LINE bool span_life<Traits>::apply_event(span_type& span, std::uint32_t column) {
   const std::optional<span_event> event = move_if_due(span);
   if (event == span_event::all_free)
     return_span(span, column);

@@ -30,6 +30,7 @@ struct size_class {
   bool fine = false;
   // The bounds of the limit of cached blocks (free_lists.h); both 0: the class has no list.
   std::uint8_t most_cached = 0, fewest_cached = 0;
+  std::uint16_t fresh_batch = 0;  // blocks that are linked at once
   // offset / block_bytes == (offset * reciprocal) >> 44 for every offset in a real span. The reciprocal is
   // (2^44 + e) / block_bytes with 0 < e <= block_bytes, so that the product is too large by offset * e /
   // block_bytes / 2^44 <= offset / 2^44. That is less than 1 / block_bytes, the least distance of a quotient
@@ -122,6 +123,8 @@ public:
       kind.most_cached = narrow<std::uint8_t>(std::max(most, large));
       const std::size_t fewest = std::min<std::size_t>(fitting, Config.fewest_cached);
       kind.fewest_cached = narrow<std::uint8_t>(std::max<std::size_t>(fewest, kind.most_cached > 0 ? 1 : 0));
+      const std::size_t batch = std::clamp<std::size_t>(Config.fresh_batch_bytes / bytes, 1, kind.blocks);
+      kind.fresh_batch = narrow<std::uint16_t>(std::min<std::size_t>(batch, Config.fresh_batch_blocks));
       kind.reciprocal = (std::uint64_t{1} << reciprocal_shift) / bytes + 1;
     }
     assign_slots(result);

@@ -42,7 +42,7 @@ constexpr config standard() {
   result.adopt_on_free = false;
   result.idle_class_spans = 4;
   result.most_cached = 128;
-  result.fewest_cached = 16;
+  result.fewest_cached = 24;
   result.cache_step = 16;
   result.large_cached = 16;
   result.fresh_batch_blocks = 64;

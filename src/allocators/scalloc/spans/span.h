@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -155,25 +156,31 @@ struct alignas(4 * cache_line_bytes) span {
     if (!falls) countdown.set(used - floor);
   }
 
-  // Called by the owner of a hot span: takes the local list, whose blocks are used from then on. What is in
-  // no list is used, or in a hole; hot holes may count either way, so that the blocks are counted. A fork may
-  // copy the owner between the two stores: the child loses the blocks.
-  void* take_all() {
+  // Called by the owner of a hot span: takes the local list, whose blocks, `count` of them, are used from
+  // then on. What is in no list is used, or in a hole; hot holes may count either way, so that the blocks are
+  // counted. A fork may copy the owner between the two stores: the child loses the blocks. In a child of fork
+  // blocks of the list may have counted as used already.
+  void* take_all(std::uint32_t& count) {
     void* const first = local_list;
-    std::int32_t now;
-    if (hot_holes.load(std::memory_order_relaxed) == 0) [[likely]] {
-      now = narrow<std::int32_t>(fresh);
-      if (holes != 0)
-        now -= narrow<std::int32_t>(blocks_in_holes(
-            holes, Traits::classes::table[class_index.load(std::memory_order_relaxed)], color));
-    } else {
-      now = used();
-      for (void* block = first; block != nullptr; block = secrets.next_of(block)) ++now;
-    }
+    auto left = narrow<std::int32_t>(fresh);
+    if ((holes | hot_holes.load(std::memory_order_relaxed)) != 0) [[unlikely]]
+      left = used_beside_holes();
+    left -= countdown_floor.load(std::memory_order_relaxed);
     local_list = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    countdown.set(now - countdown_floor.load(std::memory_order_relaxed));
+    count = narrow<std::uint32_t>(std::max(left - countdown.read_own(), 1));
+    countdown.set(left);
     return first;
+  }
+
+  // The same of a span that has holes.
+  HEAPLAB_OUT_OF_LINE std::int32_t used_beside_holes() const {
+    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+    if (hot_holes.load(std::memory_order_relaxed) == 0)
+      return narrow<std::int32_t>(fresh - blocks_in_holes(holes, kind, color));
+    std::int32_t now = used();
+    for (void* block = local_list; block != nullptr; block = secrets.next_of(block)) ++now;
+    return now;
   }
 
   // Called by the owner of any span. `floor` is at most the present floor.
