@@ -37,6 +37,22 @@ class Source(Strict):
     # crate: shell commands run in the unpacked sources; $out is the library to make
     build: list[str] = field(default_factory=list)
     needs: list[str] = field(default_factory=list)  # crate: programs the build needs
+    # what `heaplab get` downloads, by file name: the files that this version was tested with; empty: any
+    sha256: dict[str, str] = field(default_factory=dict)
+
+    def fault_of_file(self, name: str, sha256: str) -> str:
+        """Why a downloaded file is refused; "" if it is pinned, of another version than pinned, or free."""
+        known = self.sha256.get(name, "")
+        if known == sha256 or not (known or self.pins_version_of(name)):
+            return ""
+        pinned = f"pins {known[:16]}..." if known else f"pins {', '.join(self.sha256)}"
+        return f"{name} with SHA-256 {sha256[:16]}... is not what was tested, the catalog {pinned}"
+
+    def pins_version_of(self, name: str) -> bool:
+        """Whether files of this file's version are pinned: Debian alone gives versions that nobody asked for."""
+        if self.kind != "debian":
+            return bool(self.sha256)
+        return name.rpartition("_")[0] in {file.rpartition("_")[0] for file in self.sha256}
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def find(identifier: str, source: Source, variant: Variant | None) -> FoundLibra
             return FoundLibrary(path, package=source.package)
     folder = cache_folder(identifier, source)
     obtained = ObtainedLibrary.beside(folder)
-    if obtained is None:
+    if obtained is None or any(source.fault_of_file(*file) for file in obtained.sha256.items()):
         return None
     path = first_match(folder, variant.library) if variant and variant.library else folder / obtained.library
     return FoundLibrary(path, obtained.version) if path and path.is_file() else None

@@ -1,7 +1,8 @@
-"""The newest releases of packages that the catalog pins, from cargo and pip. Debian packages follow apt."""
+"""The newest releases of packages that the catalog pins, from cargo, pip and apt."""
 
 import json
 import re
+import shlex
 import sys
 import tempfile
 from dataclasses import replace
@@ -15,6 +16,8 @@ from heaplab.catalog.allocator_spec import Allocator, Source
 from heaplab.catalog.obtain import CannotObtainError, Tell
 
 PINNED = ("wheel", "crate")  # kinds of sources with a version in the catalog
+PRINTED = ("address", "file", "bytes", "sum")  # the words of a line of apt-get --print-uris
+Unpinned = tuple[str, str]  # a version, and what is to be said about it
 
 
 def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
@@ -32,7 +35,7 @@ def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
             if numbers(version) <= numbers(source.version):
                 return allocator, reasons
             upstream = f"{source.package} {version}" if source.upstream else ""
-            newer = replace(source, version=version, upstream=upstream)
+            newer = replace(source, version=version, upstream=upstream, sha256={})
             sources = [newer, *allocator.sources[:place], *allocator.sources[place + 1 :]]
             found = replace(allocator, sources=sources)
             obtain.obtain(found, newer, tell)
@@ -60,6 +63,40 @@ def newest_version(source: Source) -> str:
     if found is None:
         raise CannotObtainError("cargo named no version")
     return found[1]
+
+
+def news(allocator: Allocator, tell: Tell) -> list[str]:
+    """A line about each package of the allocator: whether its newest release is what the catalog pins."""
+    lines = []
+    for source in allocator.sources:
+        if source.kind in obtain.FETCHED:
+            tell(f"newest {source.package}")
+            version, fault = newest_debian(source) if source.kind == "debian" else newest_pinned(source)
+            said = fault or "pinned, none is newer"
+            lines.append(f"{allocator.id}: {source.package} {version}: {said}")
+    return lines
+
+
+def newest_pinned(source: Source) -> Unpinned:
+    version = newest_version(source)
+    return version, unpinned(source, numbers(version) > numbers(source.version) or not source.sha256)
+
+
+def newest_debian(source: Source) -> Unpinned:
+    """The version that apt would download. The sum that the package list has is compared."""
+    with tempfile.TemporaryDirectory(prefix="newest-") as folder:
+        said = obtain.apt(Path(folder), "download", "--print-uris", source.package)
+    files = [words for words in map(shlex.split, said.splitlines()) if len(words) == len(PRINTED)]
+    if not files:
+        raise CannotObtainError("apt-get named no file")
+    _, name, _, sha256 = files[0]
+    version = name.split("_")[1].replace("%3a", ":")
+    fault = source.fault_of_file(name, sha256.removeprefix("SHA256:"))
+    return version, fault or unpinned(source, not source.pins_version_of(name))
+
+
+def unpinned(source: Source, holds: bool) -> str:
+    return f"new and not pinned; pinned: {', '.join(source.sha256) or 'nothing'}" if holds else ""
 
 
 def numbers(version: str) -> list[int]:

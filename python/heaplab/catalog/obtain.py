@@ -110,25 +110,38 @@ def verify(library: Arm) -> None:
 
 
 def fetch_debian(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
-    """Download one package and unpack it; where apt has no package lists, with lists of heaplab's own."""
-    need("apt-get", "dpkg-deb")
+    """Download one package and unpack it."""
+    need("dpkg-deb")
     with tempfile.TemporaryDirectory(prefix="apt-") as name:
-        work = Path(name)
         tell("download")
-        command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=", "download", source.package]
-        try:
-            run(command, work)
-        except CannotObtainError:
-            own = ["-o", f"Dir::State::Lists={work}/lists", "-o", f"Dir::Cache={work}/cache"]
-            (work / "lists" / "partial").mkdir(parents=True)
-            (work / "cache" / "archives" / "partial").mkdir(parents=True)
-            run([*command[:4], *own, "update"], work)
-            run([*command[:4], *own, *command[4:]], work)
-        package = only(work.glob("*.deb"), f"no package {source.package}")
+        apt(Path(name), "download", source.package)
+        package = only(Path(name).glob("*.deb"), f"no package {source.package}")
+        sums = pinned(source, package.name, sha256(package))
         tell("unpack")
         version = run(["dpkg-deb", "-f", str(package), "Version"]).strip()
         run(["dpkg-deb", "-x", str(package), str(folder)])
-        return version, library_in(folder, source), {package.name: sha256(package)}
+        return version, library_in(folder, source), sums
+
+
+def apt(work: Path, *words: str) -> str:
+    """Run apt-get in the folder; where it has no package lists, with lists of heaplab's own."""
+    need("apt-get")
+    command = ["apt-get", "-qq", "-o", "APT::Sandbox::User="]
+    try:
+        return run([*command, *words], work)
+    except CannotObtainError:
+        own = ["-o", f"Dir::State::Lists={work}/lists", "-o", f"Dir::Cache={work}/cache"]
+        (work / "lists" / "partial").mkdir(parents=True)
+        (work / "cache" / "archives" / "partial").mkdir(parents=True)
+        run([*command, *own, "update"], work)
+        return run([*command, *own, *words], work)
+
+
+def pinned(source: Source, name: str, sha256: str) -> dict[str, str]:
+    """The file and its sum, for the record. Raises CannotObtainError if the catalog pins another file."""
+    if fault := source.fault_of_file(name, sha256):
+        raise CannotObtainError(fault)
+    return {name: sha256}
 
 
 def fetch_wheel(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
@@ -138,9 +151,10 @@ def fetch_wheel(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
         pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check"]
         run([*pip, "--no-deps", "--only-binary=:all:", "-d", name, f"{source.package}=={source.version}"])
         wheel = only(Path(name).glob("*.whl"), f"no wheel {source.package}")
+        sums = pinned(source, wheel.name, sha256(wheel))
         tell("unpack")
         shutil.unpack_archive(wheel, folder, "zip")
-        return source.version, library_in(folder, source), {wheel.name: sha256(wheel)}
+        return source.version, library_in(folder, source), sums
 
 
 def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
@@ -163,7 +177,8 @@ def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
         tell("download")
         run(["cargo", "vendor", "--quiet", "vendor"], work)
         sources = work / "vendor" / source.package
-        sums = json.loads((sources / ".cargo-checksum.json").read_text())
+        vendored = json.loads((sources / ".cargo-checksum.json").read_text())
+        sums = pinned(source, f"{source.package}-{source.version}.crate", vendored["package"])
         environment = os.environ | {"out": str(library), "jobs": str(os.cpu_count() or 1)}
         for number, command in enumerate(source.build, 1):
             words = " ".join(command.split())
@@ -171,11 +186,7 @@ def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
             run(["sh", "-euc", command], sources, environment)
         if not library.is_file():
             raise CannotObtainError("the build made no library")
-        return (
-            source.upstream or source.version,
-            library,
-            {f"{source.package}-{source.version}.crate": sums["package"]},
-        )
+        return source.upstream or source.version, library, sums
 
 
 def library_in(folder: Path, source: Source) -> Path:

@@ -1,11 +1,12 @@
 """Newest releases: which counts as newer, what it is named, and what stays where it cannot be had."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from subprocesses import executable
-from test_obtain import catalog_of
+from test_obtain import APT, SUM, catalog_of
 
 from heaplab.catalog import allocator_spec, contents as catalogs, native, newest, toml_file
 from heaplab.catalog.allocator_spec import Allocator
@@ -57,6 +58,35 @@ def test_what_cannot_be_had_stays_and_says_why(
     assert len(reasons) == 1
     assert reasons[0].startswith("some: newest some-sys not obtained: ")
     assert reason in reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "file", "digest", "said"),
+    [
+        ("2", "libsome_1%3a2_all.deb", SUM, "libsome 1:2: pinned, none is newer"),
+        ("2", "libsome_1%3a2_all.deb", "0" * 64, "is not what was tested"),
+        ("3", "libsome_1%3a2_all.deb", SUM, "1:3: new and not pinned; pinned: libsome_1%3a2_all.deb"),
+    ],
+)
+def test_apt_is_asked_for_debian_packages_without_a_download(
+    tools: Path, version: str, file: str, digest: str, said: str
+) -> None:
+    executable(tools / "apt-get", APT.replace("VERSION", version))
+    catalog = catalog_of({"kind": "debian", "package": "libsome", "library": "x", "sha256": {file: digest}})
+    (line,) = newest.news(catalog.allocators["some"], lambda _: None)
+    assert line.startswith("some: libsome 1:")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [("0.9.3", "pinned, none is newer"), ("0.9.4", "new and not pinned; pinned: a")]
+)
+def test_a_crate_that_is_newer_than_the_pinned_one_is_said(
+    allocator: Allocator, tmp_path: Path, version: str, said: str
+) -> None:
+    cargo(tmp_path, version)
+    pinned = replace(allocator, sources=[replace(allocator.sources[0], sha256={"a": "0"})])
+    assert newest.news(pinned, lambda _: None) == [f"some: some-sys {version}: {said}"]
 
 
 def test_pip_is_asked_for_wheels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,70 @@ def test_a_debian_package_is_unpacked_and_recorded(tools: Path, libraries: dict[
     assert get(kind="debian", package="libsome", library="opt/libsome.so.*") == found
 
 
+SUM = hashlib.sha256(b"the archive").hexdigest()
+APT = f"""#!/bin/sh
+case "$*" in
+*--print-uris*) echo "'http://x/libsome.deb' libsome_1%3aVERSION_all.deb 7 SHA256:{SUM}" ;;
+*) printf 'the archive' >libsome_1%3aVERSION_all.deb ;;
+esac
+"""
+PIP = """import sys
+from pathlib import Path
+Path(sys.argv[sys.argv.index("-d") + 1], "some-1.0-py3-none-any.whl").write_text("the archive")
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "refused"),
+    [
+        ("debian", "libsome_1%3a2_all.deb", True),
+        ("debian", "libsome_1%3a2_riscv64.deb", True),
+        ("debian", "libsome_1%3a1_all.deb", False),  # of another version
+        ("wheel", "some-1.0-py3-none-any.whl", True),
+        ("wheel", "some-1.0-py3-none-manylinux_2_17_x86_64.whl", True),
+        ("crate", "some-sys-1.2.3.crate", True),
+    ],
+)
+def test_another_file_of_a_pinned_version_is_refused_before_it_is_used(
+    tools: Path, monkeypatch: pytest.MonkeyPatch, kind: str, name: str, refused: bool
+) -> None:
+    executable(tools / "apt-get", APT.replace("VERSION", "2"))
+    executable(tools / "cargo", VENDOR)
+    executable(tools / "dpkg-deb", "#!/bin/sh\necho 'error: taken' >&2\nexit 1\n")
+    written(tools, {"pip.py": PIP})
+    monkeypatch.setenv("PYTHONPATH", str(tools))
+    package = {"debian": "libsome", "wheel": "some", "crate": "some-sys"}[kind]
+    version = {"wheel": "1.0", "crate": "1.2.3"}.get(kind, "")
+    about = {
+        "package": package,
+        "version": version,
+        "library": "x.so",
+        "build": ["echo 'error: taken' >&2; false"],
+    }
+    reason = (
+        r"with SHA-256 \w+\.\.\. is not what was tested, the catalog pins " if refused else "error: taken"
+    )
+    with pytest.raises(CannotObtainError, match=reason):
+        get(kind=kind, sha256={name: "0" * 64}, **about)
+    assert cached(tools) == []
+
+
+def test_what_an_older_catalog_took_is_not_here_for_one_that_pins_another_file(tools: Path) -> None:
+    executable(tools / "cargo", VENDOR)
+    crate = CRATE | {"build": ['cp library "$out"']}
+    get(**crate)
+    for sha256, here in (("0123", True), ("4567", False)):
+        catalog = catalog_of(crate | {"sha256": {"some-sys-1.2.3.crate": sha256}})
+        assert locate.is_here(catalog, "some") == here
+
+
+def test_every_package_of_the_catalog_is_pinned() -> None:
+    sources = [source for allocator in catalogs.load().allocators.values() for source in allocator.sources]
+    fetched = [source for source in sources if source.kind in getting.FETCHED]
+    assert all(source.sha256 for source in fetched)
+    assert {len(digest) for source in fetched for digest in source.sha256.values()} == {64}
+
+
 def test_a_wheel_is_unpacked(
     tools: Path, libraries: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
