@@ -60,6 +60,7 @@ class CommitGate:
         self, catalog: Catalog, work: Work, builds: CommitBuilds, old: Commit, options: GateOptions
     ) -> None:
         self._catalog, self._work, self._builds, self._options = catalog, work, builds, options
+        self._old = old
         # What a result depends on, beside the work: limits, options of measuring, facts of the machine.
         without_effect, facts = ("output", "quiet", "as_json", "budget"), host.facts()
         how = {name: value for name, value in asdict(options).items() if name not in without_effect}
@@ -77,7 +78,8 @@ class CommitGate:
 
         Raises HeaplabError if the base does not build, and Exit if measuring is interrupted.
         """
-        name = f"{commit.short}-afresh" if afresh else commit.short
+        name = commit.short if base == self._old else f"{base.short}..{commit.short}"
+        name += "-afresh" if afresh else ""
         known = self._known.get(name)
         if known and known.state in (State.WORSE, State.NOT_WORSE):
             return known

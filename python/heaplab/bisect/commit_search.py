@@ -1,10 +1,11 @@
-"""The search for the first worse commit: which commit to judge next, and when the search ends.
+"""The searches for the first worse commit and for every one: which commit is judged next, when a search ends.
 
 Commits have places along a line: the first is known to be not worse, the last to be worse. A blank commit has
 no answer, because it does not build or the machine could not tell; it does not narrow the search.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
@@ -37,6 +38,49 @@ def search(last: int, state_of: Callable[[int], State]) -> tuple[int, int]:
                 blank.add(place)
                 undecided += state is State.COULD_NOT_TELL
     return good, bad
+
+
+Stretch = tuple[int, int]  # the places of two commits
+
+
+@dataclass
+class Stretches:
+    """The stretches of a line that end worse than they begin, as short as a search got them.
+
+    A stretch of two neighbours is a commit. The search did not look into a stretch of `untold`.
+    """
+
+    worse: list[Stretch] = field(default_factory=list)
+    untold: list[Stretch] = field(default_factory=list)
+
+
+def search_all(last: int, state_of: Callable[[int, int], State]) -> Stretches:
+    """Halve the line and each half that ends worse than it begins. The line itself is known to.
+
+    What is worse in one half and better again in the same half is not seen.
+    """
+    found, blank = Stretches(), set[int]()
+
+    def halve(good: int, bad: int) -> None:
+        undecided = 0
+        while undecided < UNDECIDED_MOST and (place := next_place(good, bad, blank)) is not None:
+            state = state_of(good, place)
+            if state in (State.WORSE, State.NOT_WORSE):
+                take(good, place, state)
+                take(place, bad, state_of(place, bad))
+                return
+            blank.add(place)
+            undecided += state is State.COULD_NOT_TELL
+        found.worse.append((good, bad))
+
+    def take(good: int, bad: int, state: State) -> None:
+        if state is State.WORSE:
+            halve(good, bad)
+        elif state is not State.NOT_WORSE:
+            found.untold.append((good, bad))
+
+    halve(0, last)
+    return found
 
 
 def next_place(good: int, bad: int, blank: set[int]) -> int | None:

@@ -1,77 +1,45 @@
-"""What `heaplab bisect` does: it finds the first commit of a range that is worse than OLD."""
+"""What `heaplab bisect` does: it finds the first commit of a range that is worse than OLD, or every one."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, log2
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.markup import escape
 
 from heaplab.bisect.commit_gate import CommitGate, CommitTrial, refuse_uncounted
-from heaplab.bisect.commit_search import State, search
+from heaplab.bisect.commit_search import State, Stretch, search, search_all
+from heaplab.bisect.findings import Cell, Found, Step, cell_in, described, plain
 from heaplab.bisect.history import CannotBuildError, Commit, CommitBuilds, Repository
 from heaplab.bisect.work import Work
 from heaplab.catalog import contents as catalogs
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
-from heaplab.gate.run_gate import COULD_NOT_TELL
 from heaplab.options.given_options import GateOptions
 from heaplab.screen.notes import note
 from heaplab.stats import LEVEL
 from heaplab.text import units
 
-AGAINST_OLD, BEFORE, AFRESH = "to OLD", "before it", "to the one before"
-
-
-@dataclass(frozen=True)
-class Found:
-    """The result of a bisection. A place is an index into `line`, where OLD is at place 0."""
-
-    line: Sequence[Commit]
-    tried: dict[int, CommitTrial]  # trials against OLD, by place
-    good: int = 0  # place of the last commit known to be not worse
-    bad: int = 0  # place of the first commit known to be worse; 0: not even NEW is
-    afresh: CommitTrial | None = None  # the first worse commit, measured against the commit before it
-
-    @property
-    def is_exact(self) -> bool:
-        return self.bad == self.good + 1
-
-    @property
-    def status(self) -> int:
-        known = self.is_exact or (not self.bad and self.last.state is State.NOT_WORSE)
-        return 0 if known else COULD_NOT_TELL
-
-    @property
-    def last(self) -> CommitTrial:
-        return self.tried[len(self.line) - 1]
-
-    @property
-    def says(self) -> str:
-        old, new = self.line[0].short, self.line[-1].short
-        if not self.bad:
-            if self.last.state is State.NOT_WORSE:
-                return f"NOT WORSE: {new} is within the limits of {old}; there is nothing to find."
-            return f"COULD NOT TELL whether {new} is worse than {old}: give a larger --budget."
-        if self.is_exact:
-            return f"FIRST WORSE: {described(self.line[self.bad])}"
-        count = units.counted(self.bad - self.good, "commit")
-        before, last = self.line[self.good].short, self.line[self.bad].short
-        return f"BETWEEN {before} and {last}: the first that is worse is one of {count}."
+MOSTLY = 0.9  # the share of a difference from which on the rest is not worth a search
 
 
 def bisect(
-    extra: tuple[Path, ...], place: Path, commits: str, build: str, work: Work, options: GateOptions
+    extra: tuple[Path, ...],
+    place: Path,
+    commits: str,
+    build: str,
+    work: Work,
+    options: GateOptions,
+    *,
+    every: bool = False,
 ) -> int:
     """Search, print the result; return the exit status."""
     refuse_uncounted(work)
     repository = Repository(place)
     line = repository.line(commits)
     gate = CommitGate(catalogs.load(extra), work, CommitBuilds(repository, build), line[0], options)
-    found = searched(line, gate, options)
+    found = Search(line, gate, quiet=options.quiet).found(every=every)
     if options.as_json:
         click.echo(json.dumps(plain(found)))
     else:
@@ -80,31 +48,57 @@ def bisect(
     return found.status
 
 
-def searched(line: Sequence[Commit], gate: CommitGate, options: GateOptions) -> Found:
-    """Search the line of commits. Raises HeaplabError if OLD or NEW cannot be judged."""
-    try:
-        new = gate.trial(line[0], line[-1])
-    except CannotBuildError as error:
-        raise HeaplabError(f"{line[0].short}: {error}; there is nothing to compare with") from error
-    if new.state is State.UNUSABLE:
-        raise HeaplabError(f"{line[-1].short}: {new.why}; there is nothing to look for")
-    tried = {len(line) - 1: new}
-    if new.state is not State.WORSE:
-        return Found(line, tried)
+class Search:
+    """A bisection of a line of commits."""
 
-    def state_of(place: int) -> State:
-        tried[place] = gate.trial(line[0], line[place], new.worse)
-        if not options.quiet:
-            note(f"{line[place].short}: {in_words(tried[place])}")
-        return tried[place].state
+    def __init__(self, line: Sequence[Commit], gate: CommitGate, *, quiet: bool) -> None:
+        self._line, self._gate, self._quiet = line, gate, quiet
+        self._last = len(line) - 1
+        self._tried: dict[Stretch, CommitTrial] = {}
 
-    if not options.quiet:
-        steps = units.counted(ceil(log2(len(line))), "step")
-        note(f"{line[-1].short}: {in_words(new)}; {len(line) - 2} commits before it, at most about {steps}")
-    good, bad = search(len(line) - 1, state_of)
-    exact = bad == good + 1
-    afresh = gate.trial(line[good], line[bad], new.worse, afresh=True) if exact else None
-    return Found(line, tried, good, bad, afresh)
+    def found(self, *, every: bool) -> Found:
+        """Raises HeaplabError if OLD or NEW cannot be judged."""
+        new = self._ends()
+        if new.state is not State.WORSE:
+            return Found(self._line, self._tried)
+        if not self._quiet:
+            most = "" if every else f", at most about {units.counted(ceil(log2(self._last + 1)), 'step')}"
+            said = f"{in_words(new)}; {self._last - 1} commits before it{most}"
+            note(f"{self._line[-1].short}: {said}")
+        if every:
+            stretches = search_all(self._last, self._state_of)
+            steps = [self._step(*stretch) for stretch in stretches.worse]
+            return Found(self._line, self._tried, steps, every=True, untold=stretches.untold)
+        good, bad = search(self._last, lambda place: self._state_of(0, place))
+        return Found(self._line, self._tried, [self._step(good, bad)])
+
+    def _ends(self) -> CommitTrial:
+        """The trial of NEW against OLD."""
+        line = self._line
+        try:
+            new = self._gate.trial(line[0], line[-1])
+        except CannotBuildError as error:
+            raise HeaplabError(f"{line[0].short}: {error}; there is nothing to compare with") from error
+        if new.state is State.UNUSABLE:
+            raise HeaplabError(f"{line[-1].short}: {new.why}; there is nothing to look for")
+        self._tried[0, self._last] = new
+        return new
+
+    def _state_of(self, good: int, bad: int) -> State:
+        """The state of one commit against another, in what is worse in NEW."""
+        base, commit, concerned = self._line[good], self._line[bad], self._tried[0, self._last].worse
+        trial = self._tried[good, bad] = self._gate.trial(base, commit, concerned)
+        if not self._quiet:
+            note(f"{commit.short}{f' after {base.short}' if good else ''}: {in_words(trial)}")
+        return trial.state
+
+    def _step(self, good: int, bad: int) -> Step:
+        """A stretch that was found; a commit is measured afresh, since what chose it does not confirm it."""
+        if bad != good + 1:
+            return Step(good, bad, self._tried.get((good, bad)))
+        ends = self._line[good], self._line[bad]
+        concerned = self._tried[0, self._last].worse
+        return Step(good, bad, self._gate.trial(*ends, concerned, afresh=True))
 
 
 def in_words(trial: CommitTrial) -> str:
@@ -112,86 +106,88 @@ def in_words(trial: CommitTrial) -> str:
     return ": ".join(filter(None, [trial.state, trial.why, *ratios]))
 
 
-def described(commit: Commit) -> str:
-    return f"{commit.short} {commit.subject} ({commit.author}, {commit.date})"
-
-
 def print_found(found: Found) -> None:
     out = console()
-    color = "yellow" if found.status else "green" if not found.bad else "red"
+    color = "yellow" if found.status else "red" if found.steps else "green"
     put(out, f"[bold {color}]{escape(found.says)}[/]")
-    if found.bad and not found.is_exact:
-        for place in range(found.good + 1, found.bad + 1):
-            trial = found.tried.get(place)
-            said = in_words(trial) if trial else "not looked at"
-            put(out, escape(f"{described(found.line[place])}: {said}"), indent=2)
-    shown = found.tried[found.bad or len(found.line) - 1].cells
-    columns = [
-        Column("cell", [escape(name_of(cell)) for cell in shown]),
-        Column("measure", [cell["measure"] for cell in shown]),
-        *ratio_columns(AGAINST_OLD, shown),
-    ]
-    for head, other in ((BEFORE, found.tried.get(found.good)), (AFRESH, found.afresh)):
-        if other and other.cells:
-            by_key = {key_of(cell): cell for cell in other.cells}
-            columns += ratio_columns(head, [by_key.get(key_of(cell), {}) for cell in shown])
-    if shown:
+    for step in found.steps:
+        if not step.is_exact:
+            print_range(found, step)
+    cells = found.last.cells
+    if found.steps:
+        cells = [cell for cell in cells if cell["verdict"] == State.WORSE]
+        print_shares(found, cells)
+    elif cells:
+        columns = [Column("measure", [measure_of(cell) for cell in cells]), *ratios("to OLD", cells)]
         put_table(out, columns)
-    if found.afresh and found.afresh.state is not State.WORSE:
-        put(
-            out,
-            f"Measured afresh against the one before it, this commit is: {found.afresh.state}. The limit is "
-            "crossed here, perhaps in small steps of several commits.",
-        )
+    for good, bad in found.untold:
+        put(out, f"could not tell from {found.line[good].short} to {found.line[bad].short}: not looked into")
+    if found.steps:
+        put(out, escape(explained(found, cells[0])))
 
 
-def ratio_columns(head: str, cells: Sequence[dict[str, Any]]) -> list[Column]:
+def print_range(found: Found, step: Step) -> None:
+    """The commits of which one is worse, each as it was tried."""
+    for place in range(step.good + 1, step.bad + 1):
+        trials = [trial for (_, tried), trial in sorted(found.tried.items()) if tried == place]
+        said = in_words(trials[0]) if trials else "not looked at"
+        put(console(), escape(f"{described(found.line[place])}: {said}"), indent=2)
+
+
+def print_shares(found: Found, cells: Sequence[Cell]) -> None:
+    """For each measure that is worse in NEW, what each step makes of it and what is left."""
+    rows: list[tuple[str, Cell, Cell, float | None]] = []
+    for cell in cells:
+        for step in found.steps:
+            rows.append((name_of(found, step), cell, cell_in(step.trial, cell), found.share(step, cell)))
+        rows.append(("NEW to OLD", cell, cell, 1.0))
+    columns = [
+        Column("commit", [escape(name) for name, *_ in rows]),
+        Column("measure", [measure_of(cell) for _, cell, *_ in rows]),
+        *ratios("to the one before", [own for _, _, own, _ in rows]),
+        Column("share", [percent(share) for *_, share in rows], right=True),
+    ]
+    put_table(console(), columns)
+
+
+def explained(found: Found, cell: Cell) -> str:
+    """How much of NEW's difference in a cell the found commits explain, and where the rest may be."""
+    steps = found.told if found.every else [step for step in found.steps if step.is_exact]
+    if not steps:
+        return "No commit is by itself above the limit." if found.every else ""
+    known = sum(found.share(step, cell) or 0.0 for step in steps)
+    these = "This commit explains" if len(steps) == 1 else f"These {len(steps)} commits explain"
+    said = f"{these} {percent(known)} of the {ratio_of(cell)} that NEW takes in {measure_of(cell)}."
+    if not found.told:
+        said += " Measured afresh it is within the limit, which small steps cross together."
+    return said if found.every or known >= MOSTLY else f"{said} --all finds every commit above the limit."
+
+
+def name_of(found: Found, step: Step) -> str:
+    commit = found.line[step.bad]
+    return f"{commit.short} {commit.subject}" if step.is_exact else f"up to {commit.short}"
+
+
+def ratios(head: str, cells: Sequence[Cell]) -> list[Column]:
     return [
         Column(head, [ratio_of(cell) for cell in cells], right=True),
         Column(LEVEL, [bounds_of(cell) for cell in cells]),
     ]
 
 
-def key_of(cell: dict[str, Any]) -> str:
-    return json.dumps([cell["experiment"], cell["cell"], cell["measure"]])
-
-
-def name_of(cell: dict[str, Any]) -> str:
+def measure_of(cell: Cell) -> str:
     values = ", ".join(f"{name} {units.parameter(value)}" for name, value in cell["cell"].items())
-    return f"{cell['experiment']} {values}".strip()
+    return f"{cell['measure']} of {cell['experiment']} {values}".strip()
 
 
-def ratio_of(cell: dict[str, Any]) -> str:
+def percent(share: float | None) -> str:
+    return units.NOTHING if share is None else units.percent(share)
+
+
+def ratio_of(cell: Cell) -> str:
     return units.ratio(cell["ratio"]) if cell.get("ratio") is not None else units.NOTHING
 
 
-def bounds_of(cell: dict[str, Any]) -> str:
+def bounds_of(cell: Cell) -> str:
     known = cell.get("low") is not None and cell.get("high") is not None
     return f"{cell['low']:.2f}–{cell['high']:.2f}" if known else "no interval"
-
-
-def plain(found: Found) -> dict[str, Any]:
-
-    def told(place: int) -> dict[str, Any]:
-        commit, trial = found.line[place], found.tried.get(place)
-        return {
-            "commit": commit.name,
-            "subject": commit.subject,
-            "author": commit.author,
-            "date": commit.date,
-            "state": str(trial.state) if trial else "",
-            "why": trial.why if trial else "",
-            "cells": trial.cells if trial else [],
-        }
-
-    return {
-        "schema": 1,
-        "says": found.says,
-        "old": told(0),
-        "new": told(len(found.line) - 1),
-        "first_worse": told(found.bad) if found.is_exact else None,
-        "last_not_worse": told(found.good) if found.bad else None,
-        "between": [told(place) for place in range(found.good + 1, found.bad + 1)],
-        "afresh": {"state": str(found.afresh.state), "cells": found.afresh.cells} if found.afresh else None,
-        "tried": [told(place) for place in sorted(found.tried)],
-    }

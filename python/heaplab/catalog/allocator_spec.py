@@ -49,7 +49,7 @@ class Source(Strict):
         return f"{name} with SHA-256 {sha256[:16]}... is not what was tested, the catalog {pinned}"
 
     def pins_version_of(self, name: str) -> bool:
-        """Whether files of this file's version are pinned: Debian alone gives versions that nobody asked for."""
+        """Whether files of this file's version are pinned. Debian alone gives a version of its own choice."""
         if self.kind != "debian":
             return bool(self.sha256)
         return name.rpartition("_")[0] in {file.rpartition("_")[0] for file in self.sha256}

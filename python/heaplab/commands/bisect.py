@@ -24,6 +24,7 @@ from heaplab.options.program_command import ProgramCommand
     metavar="FILE",
     help="The malloc library that a build leaves, within the tree.  [default: PROGRAM is what is built]",
 )
+@click.option("--all", "every", is_flag=True, help="Find every commit whose own step is above the limit.")
 @click.option("--repository", type=FOLDER, default=".", metavar="DIR", help="Repository of the commits.")
 @taking(LIMITS)
 @click.option(
@@ -43,16 +44,18 @@ def bisect(
     build: str,
     library: str | None,
     repository: Path,
+    every: bool,
     **options: Any,
 ) -> int:
     """Find the first commit of OLD..NEW that is worse than OLD beyond a limit.
 
-    Worse is what `heaplab gate` calls so. Each commit is built once, in a working tree of its own. PROGRAM
-    is a path within that tree, and {tree} in its words stands for the tree; with --library PROGRAM, or else
-    the suite, runs under the library of each commit. Commits that do not build are passed over. The same
-    command goes on where it was interrupted. Exit status 0: the commit is named, or NEW is not worse; 4: this
-    machine could not tell, or only between which commits it is; 1: OLD or NEW cannot be judged; 2: wrong
-    usage.
+    Worse is what `heaplab gate` calls so; a commit comes with its share of what NEW is worse by. Each
+    commit is built once, in a working tree of its own. PROGRAM is a path within that tree, and {tree} in
+    its words stands for the tree; with --library PROGRAM, or else the suite, runs under the library of
+    each commit. Commits that do not build are passed over. With --all each half that ends worse than it
+    begins is halved. The same command goes on where it was interrupted. Exit status 0: the commit is
+    named, or NEW is not worse; 4: this machine could not tell, or only between which commits it is; 1:
+    OLD or NEW cannot be judged; 2: wrong usage.
 
     \b
     Examples:
@@ -63,4 +66,4 @@ def bisect(
 
     asked = GateOptions(**options)
     work = Work(program, library, asked.suite, asked.source, asked.instructions)
-    return run_bisect.bisect(extra, repository, commits, build, work, asked)
+    return run_bisect.bisect(extra, repository, commits, build, work, asked, every=every)

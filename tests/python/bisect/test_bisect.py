@@ -4,6 +4,7 @@ What is planted is instructions, which callgrind counts, and builds that fail: n
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from laboratory import WARM, call, failure, refusal, success
 from subprocesses import executable, git
 
-from heaplab.bisect.commit_search import UNDECIDED_MOST, State, search
+from heaplab.bisect.commit_search import UNDECIDED_MOST, State, search, search_all
 
 W, N, T, U = State.WORSE, State.NOT_WORSE, State.COULD_NOT_TELL, State.UNUSABLE
 
@@ -74,6 +75,35 @@ def test_many_that_could_not_be_told_end_the_search() -> None:
     history = History([N, *[T] * 100, W])
     assert history.found() == (0, 101)
     assert len(history.looked_at) == UNDECIDED_MOST
+
+
+@settings(deadline=None)
+@given(st.integers(1, 200), st.data())
+def test_every_step_is_found_though_others_are_as_large_and_some_do_not_build(
+    last: int, data: st.DataObject
+) -> None:
+    places = st.sets(st.integers(1, last), min_size=1, max_size=5)
+    slow = data.draw(places)
+    blank = data.draw(places) - {last}
+    looked_at: list[tuple[int, int]] = []
+
+    def state_of(good: int, bad: int) -> State:
+        looked_at.append((good, bad))
+        return U if bad in blank else W if slow & set(range(good + 1, bad + 1)) else N
+
+    found = search_all(last, state_of)
+    assert not found.untold
+    for good, bad in found.worse:
+        assert slow & set(range(good + 1, bad + 1))
+        assert blank.issuperset(range(good + 1, bad))
+    assert all(any(good < place <= bad for good, bad in found.worse) for place in slow)
+    assert len(looked_at) == len(set(looked_at))
+
+
+def test_a_half_that_could_not_be_told_is_named_and_the_other_is_searched() -> None:
+    states = {(0, 2): W, (2, 4): T, (0, 1): N, (1, 2): W}
+    found = search_all(4, lambda good, bad: states[good, bad])
+    assert (found.worse, found.untold) == ([(1, 2)], [(2, 4)])
 
 
 # ---------------------------------------------------------------- whole bisections
@@ -151,8 +181,9 @@ def test_a_program_the_first_commit_that_is_worse_is_named_past_one_that_does_no
     told = json.loads(printed.splitlines()[-1])
     assert told["first_worse"]["subject"] == "change 4"
     assert told["last_not_worse"]["subject"] == "change 3"
-    (cell,) = told["afresh"]["cells"]
+    (cell,) = told["steps"][0]["cells"]
     assert cell["measure"] == "instructions"
+    assert 0.99 < cell["share"] < 1.01
     assert 1.5 < cell["low"] <= cell["ratio"] <= cell["high"] < MUCH / LITTLE
     assert {tried["subject"]: tried["why"] for tried in told["tried"]}["change 2"].startswith(
         "does not build: "
@@ -174,6 +205,22 @@ def test_a_library_is_bisected_and_the_same_command_measures_nothing_again(
     assert planted.bisect(*words, build="make") == (status, printed)
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
     assert "holds another bisection" in refusal(planted.bisect("-o", str(tmp_path / "out"), *TOOL_OF_COMMIT))
+
+
+@pytest.mark.starts_programs
+@pytest.mark.slow
+def test_two_slow_commits_are_both_named_with_their_shares(planted: Planted) -> None:
+    planted.commit(LITTLE, 2 * LITTLE, 4 * LITTLE)
+    first = success(planted.bisect(*TOOL_OF_COMMIT))
+    assert "FIRST WORSE: " in first
+    assert "change 1 (A, " in first
+    assert re.search(r"explains 4[0-9] % of the .* --all finds every commit", " ".join(first.split()))
+    told = json.loads(success(planted.bisect("--all", "--json", *TOOL_OF_COMMIT)).splitlines()[-1])
+    steps = {step["commits"][0]["subject"]: step["cells"][0] for step in told["steps"]}
+    assert list(steps) == ["change 1", "change 2"]
+    assert sum(cell["share"] for cell in steps.values()) == pytest.approx(1, abs=0.01)
+    assert steps["change 1"]["share"] < steps["change 2"]["share"]
+    assert told["says"] == "WORSE THAN THE ONE BEFORE: 2 of 2 commits"
 
 
 @pytest.mark.starts_programs
