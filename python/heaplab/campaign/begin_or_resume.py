@@ -49,6 +49,7 @@ class Request(Measurement, Manner):
     why_scale: str = ""
     placed: bool = False
     instructions: Literal["", "callgrind"] = ""
+    timings: Mapping[str, Timing] = field(default_factory=dict)  # by experiment; what a plan decided
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,11 @@ def begin_locked(
     opened.append(Host(facts=host.facts() | dict(facts)))
     for library in request.libraries:
         opened.append(library)
+    for timing in request.timings.values():
+        opened.append(timing)
     libraries = {item.allocator: item for item in request.libraries}
-    return OpenedCampaign(campaign, libraries, opened, [], moved=moved, spent=spent)
+    timings = dict(request.timings)
+    return OpenedCampaign(campaign, libraries, opened, [], moved=moved, spent=spent, timings=timings)
 
 
 def resume(results: store.Results, libraries: dict[str, Arm], budget: float | None = None) -> OpenedCampaign:

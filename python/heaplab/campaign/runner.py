@@ -2,7 +2,7 @@
 
 The first block of every comparison runs one after the other, and decides how its experiment is timed
 (campaign/timing.py). Later blocks run in slices where that is valid; the first block does not count then, and
-the comparison takes one more.
+the comparison takes one more. Where a plan decided it, every block runs as the plan says, and counts.
 
 The budget is kept: a block is begun only if another one as long as the last block of its comparison fits, and
 a run that is alone ends at OVER times the budget at the latest. After FEWEST_RUNS and a QUARTER of what the
@@ -145,8 +145,8 @@ class Runner:
         return self._closed.get(comparison.key, comparison.blocks_most + self._uncounted(comparison))
 
     def _uncounted(self, comparison: Comparison) -> int:
-        """The number of blocks that do not count: the first, if later blocks run in slices."""
-        return int(self._is_sliced(comparison))
+        """The number of blocks that do not count: the first, if only later blocks run in slices."""
+        return int(self._is_sliced(comparison) and self._one_cpu_of(comparison) is None)
 
     def _beyond_budget(self, comparison: Comparison) -> bool:
         budget = self.campaign.budget
@@ -192,7 +192,8 @@ class Runner:
             and candidate.key not in given_up
         ]
         began = self.clock()
-        if self.together and block.number and self._is_sliced(block.comparison) and len(missing) > 1:
+        sliced = self._is_sliced(block.comparison) and block.number >= self._uncounted(block.comparison)
+        if self.together and sliced and len(missing) > 1:
             complete = self._run_together(block, missing, self.together)
         else:
             complete = all(self._run_alone(block, candidate) for candidate in missing)
@@ -204,18 +205,24 @@ class Runner:
         decided = self.timings.get(comparison.experiment.id)
         return decided is not None and decided.slices
 
+    def _one_cpu_of(self, comparison: Comparison) -> bool | None:
+        """Whether a plan has turns on one CPU; None if the first block of this campaign decides."""
+        return self.timings[comparison.experiment.id].one_cpu
+
     def _run_together(self, block: Block, candidates: Sequence[Candidate], together: Together) -> bool:
         runs = self._runs_of(block.comparison)
         self.listen(self._progress(block, candidates[0]))
         began = self.clock()
         weights = weights_of(candidates, runs)
-        one_cpu = timing.on_one_cpu(run for run in runs if run.block == 0)
+        one_cpu = planned = self._one_cpu_of(block.comparison)
+        if one_cpu is None:
+            one_cpu = timing.on_one_cpu(run for run in runs if run.block == 0)
         measured = together(block, candidates, weights, len(self.runs), one_cpu)
         for run in measured:
             self._keep(run)
         self._lasted |= dict.fromkeys((candidate.key for candidate in candidates), self.clock() - began)
         bad = next(filter(ended_badly, measured), None)
-        if bad and block.number == 1 and not any(ended_badly(run) for run in runs):
+        if bad and planned is None and block.number == 1 and not any(ended_badly(run) for run in runs):
             why = f"two of it at once do not end well: {bad.reason}"
             undone = {"slices": False, "why_alone": why}
             self._set(self.timings[bad.experiment].model_copy(update=undone))
@@ -231,10 +238,9 @@ class Runner:
 
     def _may_be_void(self, block: Block) -> bool:
         """Whether foreign load makes a run void: not if CPU time decides, nor in a block that won't count."""
-        if block.number == 0 and self.together:
-            return bool(timing.why_never(self.campaign, [block.comparison]))
-        decided = self.timings.get(block.comparison.experiment.id)
-        return decided is None or decided.clock == timing.WALL
+        if decided := self.timings.get(block.comparison.experiment.id):
+            return decided.clock == timing.WALL
+        return not self.together or bool(timing.why_never(self.campaign, [block.comparison]))
 
     def _run_once(self, block: Block, candidate: Candidate, attempt: int) -> Run:
         self._refuse_what_cannot_fit()

@@ -13,7 +13,7 @@ from heaplab import stats
 from heaplab.analysis import MEMORY, Analysis, Study
 from heaplab.cluster.plan_folder import BLOCKS_MOST, HASH_SHOWN
 from heaplab.results import store
-from heaplab.results.records import Arm, Status, Timing
+from heaplab.results.records import Arm, Status
 from heaplab.stats import Interval
 
 TIME = "time"  # the main metric of every timed study
@@ -66,7 +66,6 @@ class HostSummary:
     ratios: Mapping[RatioOf, Measured]
     scaling: Mapping[RatioOf, Interval]  # the ratio of N threads to the fewest, by allocator and cell
     changed: tuple[str, ...] = ()  # facts that had changed when a shard ended
-    left_out: tuple[str, ...] = ()  # reasons why a part does not count, a line each
 
     @property
     def is_disturbed(self) -> bool:
@@ -76,7 +75,7 @@ class HostSummary:
 def summary_of(paths: Sequence[Path]) -> HostSummary:
     """The summary of the host whose shards lie in these files. Raises UsageError for one that holds none."""
     parts = [store.load(path, series=False) for path in paths]
-    whole, left_out = joined(parts)
+    whole = joined(parts)
     measured = Analysis(whole)
     first = parts[0].facts
     return HostSummary(
@@ -91,7 +90,6 @@ def summary_of(paths: Sequence[Path]) -> HostSummary:
         ratios=dict(means(measured)) | dict(cells(measured)),
         scaling=dict(scaling(measured)),
         changed=tuple(dict.fromkeys(name for part in parts for name in changed_in(part))),
-        left_out=tuple(left_out),
     )
 
 
@@ -101,34 +99,19 @@ def version_of(arm: Arm) -> str:
     return " ".join(filter(None, [arm.version, *digests]))
 
 
-def joined(parts: Sequence[store.Results]) -> tuple[store.Results, list[str]]:
+def joined(parts: Sequence[store.Results]) -> store.Results:
     """The shards of one host as one campaign: block B of shard I is block (I - 1) * BLOCKS_MOST + B.
 
-    Runs that do not count, because their experiment was timed otherwise later, are left out; so is an
-    experiment in a shard that timed it otherwise than the first shard did.
+    All are timed alike, as their plan says.
     """
     if len(parts) == 1:
-        return parts[0], []
-    timings: dict[str, Timing] = {}
-    for part in parts:
-        timings = dict(part.timings) | timings
-    runs, left_out = [], []
-    for part in parts:
-        shard = part.facts["shard"]
-        otherwise = {
-            name
-            for name, found in part.timings.items()
-            if (found.slices, found.clock) != (timings[name].slices, timings[name].clock)
-        }
-        left_out += [
-            f"shard {shard}: {name} was timed otherwise than in the first shard" for name in otherwise
-        ]
-        runs += [
-            run.model_copy(update={"block": (shard - 1) * BLOCKS_MOST + run.block})
-            for run in part.runs
-            if run.experiment not in otherwise
-        ]
-    return replace(parts[0], runs=runs, timings=timings), left_out
+        return parts[0]
+    runs = [
+        run.model_copy(update={"block": (part.facts["shard"] - 1) * BLOCKS_MOST + run.block})
+        for part in parts
+        for run in part.runs
+    ]
+    return replace(parts[0], runs=runs)
 
 
 def means(measured: Analysis) -> Iterator[tuple[RatioOf, Measured]]:

@@ -219,7 +219,6 @@ class Merged:
                 found.append(f"{host.node}: others disturbed {host.disturbed} of {host.runs} runs")
             if host.without_figure:
                 found.append(f"{host.node}: {host.without_figure} of {host.runs} runs gave no figure")
-            found += [f"{host.node}: {reason}" for reason in host.left_out]
         return found
 
 

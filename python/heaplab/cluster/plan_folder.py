@@ -8,6 +8,7 @@ import hashlib
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +22,8 @@ from heaplab import regular_file
 from heaplab.campaign import begin_or_resume
 from heaplab.errors import UsageError, fault_of
 from heaplab.machine.topology import Where
-from heaplab.results.records import Count, Input, Positive, Record
+from heaplab.results import spec
+from heaplab.results.records import Count, Input, Positive, Record, Timing
 
 FILE_NAME = "plan.json"
 START_SCRIPT = "run"
@@ -54,7 +56,7 @@ class KindOfMachine(Record):
 class Shard(Record):
     index: int = Field(ge=1)
     machine: str  # name of the kind
-    blocks: int | None = None  # of every comparison; None: as the experiments have it, in the budget
+    blocks: int | None = None  # of every comparison; None: as the experiments have them, in the budget
     hash: str
 
 
@@ -77,6 +79,7 @@ class PlanFile(Record):
     bundle: str = ""  # SHA-256 of the list of what the bundle has; empty: there is none
     experiments: list[dict[str, Any]]  # as resolved: spec.Experiment.model_dump()
     workloads: dict[str, dict[str, Any]]
+    timings: dict[str, Timing] = Field(default_factory=dict)  # by experiment: slices and clock of every shard
     arms: list[PlannedArm] = Field(min_length=1)  # the first is the baseline
     machines: dict[str, KindOfMachine] = Field(min_length=1)
     shards: list[Shard] = Field(min_length=1)
@@ -164,3 +167,19 @@ def read_plan(folder: Path) -> Plan:
     if hashed(found) != found:
         raise UsageError(f"{path}: was changed after it was planned; a changed plan is a new plan")
     return Plan(folder, found)
+
+
+def with_threads(
+    experiments: Sequence[spec.Experiment], scale: spec.ScaleName, counts: list[int]
+) -> list[spec.Experiment]:
+    """The experiments with these numbers of threads in those that sweep them."""
+    changed = []
+    for experiment in experiments:
+        found: spec.Scale = getattr(experiment, scale)
+        if "threads" in found.sweep:
+            swept = found.model_copy(update={"sweep": found.sweep | {"threads": counts}})
+            other = experiment.model_copy(update={scale: swept})
+            changed.append(spec.Experiment.model_validate(other.model_dump()))
+        else:
+            changed.append(experiment)
+    return changed

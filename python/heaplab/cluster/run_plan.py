@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from pydantic import Field
 from heaplab.arms import chosen_arms
 from heaplab.catalog import contents as catalogs, toml_file
 from heaplab.catalog.contents import Catalog
-from heaplab.cluster import bundle as bundles
+from heaplab.cluster import bundle as bundles, plan_pilot
 from heaplab.cluster.plan_folder import (
     BLOCKS_MOST,
     START_SCRIPT,
@@ -23,11 +24,13 @@ from heaplab.cluster.plan_folder import (
     PlannedArm,
     Shard,
     refuse_second,
+    with_threads,
     write_plan,
 )
 from heaplab.comparison import chosen_experiments
 from heaplab.comparison.benchmark import Benchmark, benchmark_of
 from heaplab.errors import UsageError
+from heaplab.machine import topology
 from heaplab.options.arm_options import GIVEN_ALLOCATOR, GivenAllocator
 from heaplab.options.given_options import Subject
 from heaplab.options.option_types import DEFAULT_PARENT, DURATION
@@ -40,6 +43,7 @@ OF_MACHINES = ("nodes", "cpus", "architecture")
 OF_ENGINES = ("partition", "account", "qos", "constraint", "reservation", "time", "hosts", "runner")
 SUBJECTS = {"suite", "experiments", "program"}
 DEFAULT_MACHINE = "node"
+LEAST = 2  # blocks of a shard
 NAME_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
@@ -55,7 +59,7 @@ class PlanWanted(Spec):
     arms: dict[str, str] = Field(default_factory=dict)
     machines: dict[str, dict[str, str | int]] = Field(default_factory=dict)
     blocks: int | None = Field(default=None, ge=2, le=BLOCKS_MOST - 1)
-    blocks_per_shard: int | None = Field(default=None, ge=2, le=BLOCKS_MOST - 1)
+    shards: int | None = Field(default=None, ge=1)  # of all nodes together
     budget: str | float | None = None
     thread_counts: Literal["", "all"] = ""
     precision: float = Field(default=0.02, gt=0, lt=1)
@@ -72,21 +76,27 @@ def make_plan(
     machines: Sequence[str],
     own: Sequence[GivenAllocator],
     builds: Sequence[str],
+    quiet: bool,
     **options: Any,
 ) -> int:
     """Write a plan, and print the commands that carry it out."""
     refuse_second(output)
     wanted = wanted_of(source, options)
     kinds = {name: kind_of(name, about) for name, about in machines_of(machines, wanted).items()}
-    shards = shards_of(kinds, wanted)
     named = [GIVEN_ALLOCATOR.convert(f"{name}={text}", None, None) for name, text in wanted.arms.items()]
     given = [*named, *own]
     catalog, arms = chosen_arms.arms(catalogs.load(extra), ",".join(wanted.allocators) or None, given, None)
     benchmark = benchmark_wanted(catalog, arms, wanted)
-    if blocks := wanted.blocks_per_shard or wanted.blocks:
-        experiments = [item.with_blocks(blocks) for item in benchmark.experiments]
-        benchmark = replace(benchmark, experiments=experiments)
+    parts = parts_of(kinds, wanted)
+    shards = shards_of(kinds, wanted, parts)
+    if parts > 1 and not wanted.blocks:
+        benchmark = divided(benchmark, parts)
     more = builds_of(builds, wanted, arms)
+    budget = budget_of(wanted, benchmark)
+    tried = benchmark
+    if wanted.thread_counts:
+        counts = topology.thread_counts(len(topology.usable()))
+        tried = replace(benchmark, experiments=with_threads(benchmark.experiments, benchmark.scale, counts))
     content = PlanFile(
         hash="",
         heaplab=__version__,
@@ -94,7 +104,7 @@ def make_plan(
         command=["heaplab", *sys.argv[1:]],
         scale=benchmark.scale,
         seed=wanted.seed,
-        budget=budget_of(wanted, benchmark),
+        budget=budget / parts if budget else None,
         precision=wanted.precision,
         threads=wanted.thread_counts,
         fit_blocks=None if wanted.blocks else benchmark.fit_blocks,
@@ -102,6 +112,7 @@ def make_plan(
         bundle=bundles.make(output, arms if wanted.bundle else [], more, wanted.wheels),
         experiments=[item.model_dump(mode="json") for item in benchmark.experiments],
         workloads={name: work.model_dump(mode="json") for name, work in benchmark.workloads.items()},
+        timings=plan_pilot.timings(tried, arms, wanted.seed, quiet=quiet),
         arms=[planned(arm, given) for arm in arms],
         machines=kinds,
         shards=shards,
@@ -193,22 +204,49 @@ def planned(arm: Arm, given: Sequence[GivenAllocator]) -> PlannedArm:
 
 
 def budget_of(wanted: PlanWanted, benchmark: Benchmark) -> float | None:
-    """The budget of a shard: the user's; none if the user gives blocks; else that of the suite or program."""
+    """The budget of a node: the user's; none if the user gives blocks; else that of the suite or program."""
     if isinstance(wanted.budget, str):
         return DURATION.convert(wanted.budget, None, None)
     return wanted.budget or (None if wanted.blocks else benchmark.budget)
 
 
-def shards_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted) -> list[Shard]:
-    """The shards, by kind of machine. Raises UsageError if the blocks cannot be divided into shards."""
-    each, parts = wanted.blocks_per_shard, 1
-    if each:
-        if wanted.blocks is None or wanted.blocks % each:
-            raise UsageError(f"--blocks-per-shard {each}: takes --blocks, as a multiple of it")
-        parts = wanted.blocks // each
-    machines = [name for name, kind in kinds.items() for _ in range(kind.nodes * parts)]
-    blocks = each or wanted.blocks
-    return [Shard(index=i, machine=name, blocks=blocks, hash="") for i, name in enumerate(machines, 1)]
+def parts_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted) -> int:
+    """The number of shards of a node. Raises UsageError if there is none that leaves each enough blocks."""
+    nodes = sum(kind.nodes for kind in kinds.values())
+    shards = wanted.shards or nodes
+    if shards % nodes:
+        raise UsageError(f"--shards {shards}: takes a multiple of {nodes}, the number of nodes")
+    parts = shards // nodes
+    if wanted.blocks and wanted.blocks < LEAST * parts:
+        most = wanted.blocks // LEAST * nodes
+        raise UsageError(f"--shards {shards}: {wanted.blocks} blocks on a node make at most {most} shards")
+    return parts
+
+
+def shards_of(kinds: Mapping[str, KindOfMachine], wanted: PlanWanted, parts: int) -> list[Shard]:
+    """The shards, by kind of machine: the blocks of each node are divided among its own."""
+    machines = [
+        (name, part) for name, kind in kinds.items() for _ in range(kind.nodes) for part in range(parts)
+    ]
+
+    def blocks_of(part: int) -> int | None:
+        return wanted.blocks // parts + (part < wanted.blocks % parts) if wanted.blocks else None
+
+    return [
+        Shard(index=index, machine=name, blocks=blocks_of(part), hash="")
+        for index, (name, part) in enumerate(machines, 1)
+    ]
+
+
+def divided(benchmark: Benchmark, parts: int) -> Benchmark:
+    """The benchmark of one of the shards among which the blocks of every experiment are divided."""
+
+    def share(blocks: int) -> int:
+        return max(LEAST, ceil(blocks / parts))
+
+    experiments = [item.with_blocks_by(share) for item in benchmark.experiments]
+    fit_blocks = share(benchmark.fit_blocks) if benchmark.fit_blocks else None
+    return replace(benchmark, experiments=experiments, fit_blocks=fit_blocks)
 
 
 def builds_of(given: Sequence[str], wanted: PlanWanted, arms: Sequence[Arm]) -> dict[str, list[Path]]:

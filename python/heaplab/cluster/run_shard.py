@@ -16,7 +16,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.cluster import bundle as bundles
-from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, Shard, read_plan
+from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan, Shard, read_plan, with_threads
 from heaplab.cluster.shard_states import Completion, state_of
 from heaplab.comparison.run_campaign import opened_at, run_campaign
 from heaplab.comparison.shown_results import without_figure
@@ -126,8 +126,9 @@ def request_of(plan: Plan, shard: Shard, arms: list[Arm], cpus: int) -> Request:
     file = plan.file
     experiments = [spec.Experiment.model_validate(content) for content in file.experiments]
     if file.threads:
-        counts = topology.thread_counts(cpus)
-        experiments = [with_threads(item, file.scale, counts) for item in experiments]
+        experiments = with_threads(experiments, file.scale, topology.thread_counts(cpus))
+    if shard.blocks:
+        experiments = [item.with_blocks(shard.blocks) for item in experiments]
     workloads = {name: spec.Workload.model_validate(content) for name, content in file.workloads.items()}
     return Request(
         experiments=experiments,
@@ -141,16 +142,8 @@ def request_of(plan: Plan, shard: Shard, arms: list[Arm], cpus: int) -> Request:
         placed=bool(file.threads),
         input=file.input,
         fit_blocks=file.fit_blocks,
+        timings=file.timings,
     )
-
-
-def with_threads(experiment: spec.Experiment, scale: spec.ScaleName, counts: list[int]) -> spec.Experiment:
-    """The experiment with these numbers of threads, if it sweeps them."""
-    found: spec.Scale = getattr(experiment, scale)
-    if "threads" not in found.sweep:
-        return experiment
-    swept = found.model_copy(update={"sweep": found.sweep | {"threads": counts}})
-    return spec.Experiment.model_validate(experiment.model_copy(update={scale: swept}).model_dump())
 
 
 def facts_of(plan: Plan, shard: Shard) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from heaplab.options.measuring_options import ALLOCATORS, EXPERIMENT, OWN_ALLOCATOR, SUITE
+from heaplab.options.measuring_options import ALLOCATORS, EXPERIMENT, OWN_ALLOCATOR, QUIET, SUITE
 from heaplab.options.option_types import DURATION, FOLDER, OUTPUT_FOLDER, PLACE, SEED, SHARE
 from heaplab.options.program_command import ProgramCommand, file_and_options
 from heaplab.screen import exit_status
@@ -40,12 +40,13 @@ class PlanCommand(ProgramCommand):
     help="A kind of machine, and how many of it.  [default: 'node nodes=1']",
 )
 @click.option("--blocks", type=click.IntRange(2, 999), help="Blocks of every comparison on a node.")
+@click.option("--budget", type=DURATION, help="Stop measuring on a node after this time: 90s, 5m.")
 @click.option(
-    "--blocks-per-shard",
-    type=click.IntRange(2, 999),
-    help="Blocks of one shard: short shards lose less when a node is taken away.  [default: all]",
+    "--shards",
+    type=click.IntRange(1),
+    help="Divide the blocks or the budget of every node, into so many shards of all nodes together: short "
+    "shards lose less when a node is taken away.  [default: one for each node]",
 )
-@click.option("--budget", type=DURATION, help="Stop measuring a shard after this time: 90s, 5m.")
 @click.option(
     "--thread-counts",
     type=click.Choice(["all"]),
@@ -67,13 +68,14 @@ class PlanCommand(ProgramCommand):
     type=FOLDER,
     help="Put the wheels in this folder, heaplab's and what it needs, into the bundle.",
 )
+@QUIET
 @click.pass_obj
 def plan(extra: tuple[Path, ...], /, **options: Any) -> int:
     """Plan one experiment on many machines, as shards that any engine can carry out.
 
-    A plan is a folder. `heaplab cluster run` carries out one shard of it anywhere, `heaplab cluster merge`
-    puts together what came back. A TOML file has the words of the options:
-    docs/from-a-laptop-to-a-cluster.md.
+    A plan is a folder. A run of every arm decides here how all shards are timed. `heaplab cluster run`
+    carries out one shard of it anywhere, `heaplab cluster merge` puts together what came back. A TOML
+    file has the words of the options: docs/from-a-laptop-to-a-cluster.md.
 
     \b
     Examples:

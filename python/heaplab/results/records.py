@@ -263,11 +263,15 @@ def key_of(experiment: str, swept: Mapping[str, Any]) -> str:
 
 
 class Timing(Record):
-    """How an experiment is timed, decided by rule after its first block. The last of an experiment counts."""
+    """How an experiment is timed, decided by rule after its first block, or by the pilot of a plan.
+
+    The last of an experiment counts.
+    """
 
     kind: Literal["timing"] = "timing"
     experiment: str
-    slices: bool  # arms run at the same time, in turns; the first block, without turns, does not count then
+    slices: bool  # arms run at the same time, in turns; a first block without turns does not count then
+    one_cpu: bool | None = None  # of a plan: whether turns are on one CPU, from the first block on
     clock: Literal["wall_time", "cpu_time"]  # takes the place of the wall time as main metric
     why_alone: str = ""  # why not in slices, in one line
     why_clock: str  # why this clock, in one line

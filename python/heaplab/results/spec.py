@@ -4,6 +4,7 @@
 file is its path below its folder without the suffix (`acdc-ismm13/fig12`).
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, NewType, Self
 
 from pydantic import Field, model_validator
@@ -267,8 +268,16 @@ class Experiment(Spec):
 
     def with_blocks(self, blocks: int) -> Self:
         """The experiment with this number of blocks in every comparison."""
-        fixed = {"blocks": blocks, "blocks_most": blocks}
-        return self.model_copy(update={name: getattr(self, name).model_copy(update=fixed) for name in SCALES})
+        return self.with_blocks_by(lambda _: blocks)
+
+    def with_blocks_by(self, change: Callable[[int], int]) -> Self:
+        """The experiment with the fewest and the most blocks of every comparison changed alike."""
+        changed: dict[str, Scale] = {}
+        for name in SCALES:
+            scale: Scale = getattr(self, name)
+            blocks = {"blocks": change(scale.blocks), "blocks_most": change(scale.blocks_most)}
+            changed[name] = scale.model_copy(update=blocks)
+        return self.model_copy(update=changed)
 
     def _lengthened(self, value: Parameter | None, factor: float) -> int:
         assert self.length

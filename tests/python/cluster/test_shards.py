@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from datetime import datetime, timedelta, tzinfo
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from conftest import EXPERIMENT, WORKLOAD_CARD
 from laboratory import Laboratory, call, cut_off, refusal, success
 from subprocesses import executable, written
 
-from heaplab.cluster import Completion, Plan, read_plan, run_shard, shard_states
+from heaplab.analysis import Analysis
+from heaplab.cluster import Completion, Plan, host_ratios, plan_pilot, read_plan, run_shard, shard_states
 from heaplab.machine import topology
 from heaplab.results import store
-from heaplab.results.records import Status
+from heaplab.results.records import Status, Timing
 
 BLOCKS = 2
 
@@ -23,13 +25,13 @@ BLOCKS = 2
 def plan(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Four shards of two blocks on two kinds of machine."""
     monkeypatch.setenv("FAKE_ESTIMATE", "4096")  # so that little is warmed
-    return planned(lab, "--machine", "small nodes=1", "--machine", "large nodes=1", "--blocks", 2 * BLOCKS)
+    kinds = ("--machine", "small nodes=1", "--machine", "large nodes=1")
+    return planned(lab, *kinds, "--blocks", 2 * BLOCKS, "--shards", 4)
 
 
-def planned(lab: Laboratory, *words: object) -> Plan:
-    folder = lab.out.parent / "plan"
-    divided = ("--blocks-per-shard", BLOCKS)
-    success(lab.heaplab("cluster", "plan", "-o", folder, "--suite", "fake", *lab.own, *divided, *words))
+def planned(lab: Laboratory, *words: object, name: str = "plan") -> Plan:
+    folder = lab.out.parent / name
+    success(lab.heaplab("cluster", "plan", "-o", folder, "--suite", "fake", *lab.own, *words))
     return read_plan(folder)
 
 
@@ -81,6 +83,46 @@ def test_what_was_begun_goes_on_where_its_file_ends(lab: Laboratory, plan: Plan)
     settled = [run for run in store.load(path).runs if run.settles]
     done = [(run.key, run.allocator, run.block) for run in settled]
     assert len(done) == len(set(done)) == 2 * 4 * BLOCKS
+
+
+SLICED = Timing(experiment="fake/one", slices=True, clock="cpu_time", one_cpu=True, why_clock="y")
+ALONE = SLICED.model_copy(update={"slices": False, "clock": "wall_time", "why_alone": "y"})
+
+
+@pytest.mark.parametrize("decided", [SLICED, ALONE], ids=["in slices", "alone"])
+def test_what_the_pilot_of_the_plan_decided_holds_in_every_block_of_every_shard(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch, decided: Timing
+) -> None:
+    """The two decisions contradict each other, so that no shard can come to both by what it sees."""
+    monkeypatch.setenv("FAKE_ESTIMATE", "4096")
+    monkeypatch.setattr(plan_pilot.timing, "timing_of", lambda *_: decided)
+    monkeypatch.setattr(plan_pilot.timing, "on_one_cpu", lambda _: decided.one_cpu)
+    plan = planned(lab, "--blocks", 5, "--shards", 2)
+    monkeypatch.undo()
+    monkeypatch.setenv("FAKE_ESTIMATE", "4096")
+    assert [shard.blocks for shard in plan.shards] == [3, 2]
+    assert set(plan.file.timings.values()) >= {decided}
+    for shard in (1, 2):
+        success(carried_out(lab, plan, shard))
+    parts = [store.load(path) for path in sorted(plan.results.glob("*.jsonl"))]
+    assert [part.timings["fake/one"] for part in parts] == [decided, decided]
+    for part, blocks in zip(parts, (3, 2), strict=True):
+        good = [run for run in part.runs if run.status is Status.OK and run.experiment == "fake/one"]
+        assert {run.block for run in good} == set(range(blocks))
+        assert all((run.turns is not None) == decided.slices for run in good)
+    whole = Analysis(host_ratios.joined(parts))
+    (study,) = (study for study in whole.between_allocators if study.name == "fake/one")
+    counted = study.ratio(study.cells_run[0], "slow", study.main_metric).count
+    assert counted == 5
+
+
+def test_budgets_and_blocks_that_experiments_have_are_divided_too(lab: Laboratory) -> None:
+    whole, half = (
+        planned(lab, "--budget", "60s", "--shards", parts, name=f"plan-{parts}") for parts in (1, 2)
+    )
+    assert (whole.file.budget, half.file.budget) == (60, 30)
+    blocks = [plan.file.experiments[0]["quick"]["blocks_most"] for plan in (whole, half)]
+    assert blocks[1] == ceil(blocks[0] / 2)
 
 
 def test_a_complete_shard_is_not_measured_again_here_or_elsewhere(
@@ -240,8 +282,11 @@ def test_results_of_other_arms_are_refused(lab: Laboratory, plan: Plan) -> None:
         (["--machine", ""], "names no kind of machine"),
         (["--machine", "a", "--machine", "a"], "is there twice"),
         (["--blocks", "1"], "1 is not in the range 2<=x<=999"),
-        (["--blocks", "5", "--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
-        (["--blocks-per-shard", "2"], "takes --blocks, as a multiple of it"),
+        (["--blocks", "5", "--shards", "3"], "--shards 3: 5 blocks on a node make at most 2 shards"),
+        (
+            ["--shards", "3", "--machine", "a nodes=2"],
+            "--shards 3: takes a multiple of 2, the number of nodes",
+        ),
         (["--experiment", "fake/one"], "a suite, experiments and a program exclude each other"),
         (["--add-build", "x"], "'x' is not NAME=LIBRARY"),
         (["--add-build", "x=/no/such.so"], "--add-build x=...: no such arm; there are glibc, same, slow"),

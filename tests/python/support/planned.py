@@ -40,7 +40,7 @@ def make(catalog: Path, folder: Path, slow: Path, *machines: str) -> Path:
     """A plan of SHARDS shards for each kind of machine, each of BLOCKS blocks of ARMS and the control."""
     kinds = [word for machine in machines for word in ("--machine", machine)]
     arms = ("--allocators", ARMS[0], "--allocator", f"{ARMS[1]}={slow}")
-    blocks = ("--seed", SEED, "--blocks", SHARDS * BLOCKS, "--blocks-per-shard", BLOCKS)
+    blocks = ("--seed", SEED, "--blocks", SHARDS * BLOCKS, "--shards", SHARDS * max(1, len(machines)))
     words = ("-o", folder, "--experiment", EXPERIMENT_ID, *arms, *blocks, *kinds)
     success(call("--catalog", catalog, "cluster", "plan", *words))
     assert len(read_plan(folder).shards) == SHARDS * max(1, len(machines))
