@@ -11,6 +11,7 @@ from heaplab.options.arm_options import GivenAllocator, GivenFactorial
 from heaplab.results.records import CONTROL_SUFFIX, Arm
 from heaplab.screen.notes import note
 
+NO_DEEP_BINDING = "no_deep_binding"
 BASELINE = "glibc"
 
 
@@ -89,10 +90,10 @@ def arm_of(catalog: Catalog, name: str) -> Arm:
 
 def without_deep_binding(arm: Arm) -> Arm:
     """The arm with a library beside it that removes RTLD_DEEPBIND from the flags of dlopen."""
-    library = native.library("no_deep_binding")
+    library = native.library(NO_DEEP_BINDING)
     if library is None:
         raise HeaplabError("--no-deep-binding: this build of heaplab has not the library for it")
-    return arm.model_copy(update={"beside": [str(library)]})
+    return arm.model_copy(update={"beside": [*arm.beside, str(library)]})
 
 
 def with_own(catalog: Catalog, own: Sequence[GivenAllocator]) -> Catalog:

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Sequence
 
 from heaplab import regular_file
+from heaplab.catalog import native
 from heaplab.errors import UsageError
 from heaplab.machine import interposition, setting_proof
 from heaplab.options.arm_options import GivenCommand, Settings
@@ -47,6 +48,7 @@ def arm_of_command(given: GivenCommand) -> Arm:
             version="",
             preload=[],
             environment=given.settings.environment,
+            beside=native.beside(given.settings.environment),
             huge_pages=given.settings.huge_pages,
             sha256={str(path): digest},
             build_id={},

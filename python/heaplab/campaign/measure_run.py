@@ -24,14 +24,14 @@ from heaplab.campaign.run_outcome import (
 from heaplab.campaign.user_program import UserProgram, hook
 from heaplab.campaign.warming import Warmer
 from heaplab.errors import HeaplabError
-from heaplab.machine import host, interposition, topology
+from heaplab.machine import host, interposition, topology, trimming
 from heaplab.machine.behaviour import Observer
 from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import Execution, Job, Steps, alone, environment_for
 from heaplab.machine.slices import in_slices
 from heaplab.machine.watch import Limits, Look, no_look
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
-from heaplab.results.records import Arm, Campaign, Run, Status
+from heaplab.results.records import Arm, Campaign, Run, Status, Trims
 from heaplab.servers import ServerJob, free_port, serve
 
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
@@ -49,6 +49,7 @@ class RunMeasurer:
     tick: Callable[[], None] = lambda: None  # called again and again while a run is going on
     until: float = math.inf  # on the monotonic clock: the end of a run that is alone, at the latest
     extra_environment: Mapping[str, str] = field(default_factory=dict)  # beside that of the arm
+    members: Path | None = None  # of the control group in which programs run; see watch.Limits
     look: Look | None = None  # looks at each run that is alone; None: an observer looks at those of block 0
     _faults: dict[tuple[str, str], str] = field(default_factory=dict)
     _jobs: dict[str, PreparedInput | HeaplabError] = field(default_factory=dict)
@@ -72,6 +73,8 @@ class RunMeasurer:
             measured = replace(measured, outcome=judged)
         run = self._record(block, candidate, order, attempt, measured)
         seen = observer.behaviour(run.process) if observer and run.process else None
+        if seen and run.trims is not None:
+            seen = seen.model_copy(update={"oddities": [*seen.oddities, trimming.BY_THE_CLOCK]})
         others = {"foreign_cpu": foreign, "stolen_cpu": stolen}
         return run.model_copy(update={**others, "behaviour": seen, "warming": warming})
 
@@ -121,19 +124,23 @@ class RunMeasurer:
             "HEAPLAB_PADDING": "x" * padding,
             **self.extra_environment,
         }
-        execution = None
+        execution, trims = None, None
         try:
             program = program_of(cell, library)
             if fault := self._fault(cell, program, environment, library) or self._too_large(cell):
                 outcome = RunOutcome(Status.SKIPPED, fault)
             else:
-                execution, outcome = yield from self._execute(program, cell, block.seed, environment, library)
+                with trimming.costs_in(environment) as costs:
+                    execution, outcome = yield from self._execute(
+                        program, cell, block.seed, environment | costs.environment, library
+                    )
+                    trims = costs.found
                 self._warmer.after(candidate, execution, outcome.status)
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK and self._counter:
             outcome = judge_count(outcome, self._counter.taken(), cell, block.seed, library)
-        return Measured(padding, execution, outcome)
+        return Measured(padding, execution, outcome, trims)
 
     def _record(
         self, block: Block, candidate: Candidate, order: int, attempt: int, measured: "Measured"
@@ -153,6 +160,7 @@ class RunMeasurer:
             foreign_cpu=0,
             sample=measured.outcome.sample,
             process=measured.execution.process if measured.execution else None,
+            trims=measured.trims,
         )
 
     def __enter__(self) -> Self:
@@ -287,6 +295,7 @@ class RunMeasurer:
             memory=self._most_memory(),
             cpus=self._cpus(cell),
             huge_pages=library.huge_pages if library else None,
+            members=self.members,
         )
 
     def _cpus(self, cell: Cell) -> frozenset[int] | None:
@@ -307,6 +316,7 @@ class Measured:
     padding: int
     execution: Execution | None
     outcome: RunOutcome
+    trims: Trims | None = None
 
 
 def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:

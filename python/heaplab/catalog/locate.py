@@ -221,6 +221,7 @@ def describe(
         version=found.version,
         preload=[str(path) for path in preload],
         environment=environment,
+        beside=native.beside(environment),
         sha256={str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in preload},
         build_id={str(path): elf.build_id(path) for path in preload},
         huge_pages=variant.huge_pages if variant else None,

@@ -5,9 +5,11 @@ HEAPLAB_NATIVE names another prefix, for work on heaplab itself: a build folder 
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
+from heaplab.machine.trimming import LIBRARY, TRIM
 from heaplab.results.own_program import OwnProgram
 
 PACKAGE = Path(__file__).parents[1]
@@ -49,3 +51,13 @@ def library(name: str) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def beside(environment: Mapping[str, str]) -> list[str]:
+    """The libraries that an arm with these variables preloads beside its malloc."""
+    if TRIM not in environment:
+        return []
+    found = library(LIBRARY)
+    if found is None:
+        raise HeaplabError("trim=: this build of heaplab has not the library for it")
+    return [str(found)]

@@ -27,7 +27,7 @@ from heaplab.screen import exit_status
 GROUPS = {
     "What is compared": ("allocators", "own", "factorial", "commands", "no_deep_binding", "show_command"),
     "What is run": (
-        *("suite", "experiments", "all_publications", "scale"),
+        *("suite", "experiments", "all_publications", "scale", "fits"),
         *("source", "prepare", "cleanup", "warm", "memory_limit", "time_limit", "pinned", "slices", "seed"),
     ),
     "Servers": tuple(FIELDS),
@@ -62,6 +62,9 @@ GROUPS = {
     help="A command to compare with others: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
 @NO_DEEP_BINDING
+@click.option(
+    "--fit", "fits", is_flag=True, help="Find the least memory limits (cgroup v2) that PROGRAM needs."
+)
 @taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
 @click.pass_obj
 def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) -> int:

@@ -11,6 +11,7 @@ from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
+from heaplab.comparison import run_fit
 from heaplab.comparison.benchmark import (
     Benchmark,
     benchmark_of,
@@ -41,6 +42,8 @@ def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
         return finish(extra, options.resume, options)
     refuse_contradictions(subject, options)
     catalog = catalogs.load(extra)
+    if options.fits:
+        return run_fit.fit(catalog, subject, options)
     if subject.commands:
         arms = [command_arms.arm_of_command(given) for given in subject.commands]
         benchmark = benchmark_of_commands(arms, subject, options.quiet)
@@ -145,9 +148,13 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
     else:
         catalog = chosen_arms.with_own(catalog, options.own)
         found = [chosen_arms.arm_of(catalog, name) for name in results.campaign.allocators]
-    beside = {name for name, arm in recorded.items() if arm.beside}
+    shallow = {
+        name
+        for name, arm in recorded.items()
+        if any(chosen_arms.NO_DEEP_BINDING in Path(path).name for path in arm.beside)
+    }
     return {
-        arm.allocator: chosen_arms.without_deep_binding(arm) if arm.allocator in beside else arm
+        arm.allocator: chosen_arms.without_deep_binding(arm) if arm.allocator in shallow else arm
         for arm in found
     }
 

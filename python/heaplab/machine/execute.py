@@ -53,6 +53,7 @@ DISTURBING = (
     "TBB_MALLOC_",
     "SCUDO_OPTIONS",
     "HEAPLAB_SCALLOC_",
+    "HEAPLAB_TRIM",
 )
 
 
@@ -234,6 +235,8 @@ def launch(
     def before_exec() -> None:
         if limits.cpus:
             os.sched_setaffinity(0, limits.cpus)
+        if limits.members:
+            limits.members.write_text("0")  # stands for the process that writes
         if limits.huge_pages and not huge_pages.set_mode(limits.huge_pages):
             raise OSError  # becomes a SubprocessError in the parent
         # Ignored by the background jobs of a shell, SIGINT would stay ignored over exec.

@@ -8,7 +8,8 @@ settings:
 - jemalloc: `abort_conf:true` refuses unknown options, `stats_print:true` prints the effective options;
 - mimalloc: MIMALLOC_VERBOSE prints every option;
 - scudo: a warning for an unknown option, an abort for an invalid value;
-- heaplab's own allocators: one line on standard error for an invalid value.
+- heaplab's own allocators: one line on standard error for an invalid value;
+- trim=: whether the library has a malloc_trim.
 
 For any other variable, heaplab only checks whether the library contains the variable's name: without the
 name, the library cannot read the variable.
@@ -21,7 +22,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from heaplab.machine import elf, huge_pages, interposition
+from heaplab.machine import elf, huge_pages, interposition, trimming
 from heaplab.machine.execute import environment_for, plain_environment
 from heaplab.results.records import Arm
 
@@ -30,7 +31,7 @@ PROBE = (sys.executable, "-I", "-S", "-c", "")
 PATIENCE_S = 30
 TUNABLES, JEMALLOC, MIMALLOC, OWN = "GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_", "HEAPLAB_"
 SCUDO = "SCUDO_OPTIONS"
-NO_SETTINGS = frozenset({"LD_LIBRARY_PATH"})
+NO_SETTINGS = frozenset({"LD_LIBRARY_PATH", trimming.TRIM})
 TUNABLE = re.compile(r"(glibc\.[\w.]+): (\S*)(?: \(min: (\S+), max: (\S+)\))?")
 MIMALLOC_OPTION = re.compile(r"option '(\w+)': (\S+) *(KiB)?")
 MIMALLOC_SIZE = re.compile(r"(\d+)(?:([KMGT])i?B?)?")
@@ -44,6 +45,9 @@ def proved(library: Arm) -> Arm:
         fault = huge_pages.fault_of(library.huge_pages)
         faults += [f"thp={library.huge_pages}: {fault}"] if fault else []
         proofs.append("prctl")
+    if trimming.TRIM in library.environment:
+        faults += filter(None, [trimming.fault_of(library.preload)])
+        proofs.append("malloc_trim in the library")
     for name, value in library.environment.items():
         if name not in NO_SETTINGS and not library.command:
             by, ask = asked_how(name, library)

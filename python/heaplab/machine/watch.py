@@ -30,6 +30,7 @@ class Limits:
     memory: int | None = None  # B, resident memory of the whole tree
     cpus: frozenset[int] | None = None  # CPUs that the program may use; None: all
     huge_pages: HugePages | None = None  # transparent huge pages; None: as for heaplab itself
+    members: Path | None = None  # the file of a control group's members; None: heaplab's own group
 
 
 def kill_group(group: int) -> None:

@@ -11,10 +11,13 @@ from typing import TypeVar
 import click
 
 from heaplab.machine.huge_pages import MODES, HugePages
+from heaplab.machine.trimming import TRIM
+from heaplab.options.quantities import read_duration
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-HUGE_PAGES = "thp"
+HUGE_PAGES, TRIMMING = "thp", "trim"
+TRIM_LEAST_S, TRIM_MOST_S = 0.001, 1e6
 FACTORS_MOST = 3  # settings of a factorial: four would make 16 arms
 Given = TypeVar("Given")
 
@@ -46,7 +49,8 @@ class GivenAllocator:
 
     @property
     def title(self) -> str:
-        settings = [f"{name}={value}" for name, value in self.settings.environment.items()]
+        variables = self.settings.environment.items()
+        settings = [f"trim={value}s" if name == TRIM else f"{name}={value}" for name, value in variables]
         huge = [f"{HUGE_PAGES}={self.settings.huge_pages}"] if self.settings.huge_pages else []
         return " ".join([self.base, *settings, *huge])
 
@@ -130,14 +134,24 @@ def settings_of(words: Iterable[str]) -> Settings:
     for word in words:
         setting = SETTING.fullmatch(word)
         if not setting:
-            raise ValueError(f"{word!r} is no setting; take NAME=VALUE, or thp={'|'.join(MODES)}")
+            raise ValueError(f"{word!r} is no setting; take NAME=VALUE, thp={'|'.join(MODES)} or trim=60s")
         if setting[1] in settings:
             raise ValueError(f"{setting[1]} is set twice")
         settings[setting[1]] = setting[2]
+    if TRIMMING in settings:
+        settings[TRIM] = trim_interval(settings.pop(TRIMMING))
     mode = settings.pop(HUGE_PAGES, None)
     if mode is not None and mode not in MODES:
         raise ValueError(f"thp={mode} is none of thp={'|'.join(MODES)}")
     return Settings(settings, mode)
+
+
+def trim_interval(text: str) -> str:
+    """The seconds between two calls of malloc_trim. Raises ValueError, in one line."""
+    seconds = read_duration(text)
+    if seconds is None or not TRIM_LEAST_S <= seconds <= TRIM_MOST_S:
+        raise ValueError(f"trim={text} is no time from 1ms to 1000000s, such as trim=60s")
+    return f"{seconds:g}"
 
 
 def factorial_of(words: list[str]) -> GivenFactorial:

@@ -50,6 +50,7 @@ class ComparisonOptions(HowOptions):
     show_command: bool = False
     resume: Path | None = None
     no_deep_binding: bool = False
+    fits: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -204,7 +204,7 @@ class Arm(Record):
     title: str
     version: str
     preload: list[str]
-    beside: list[str] = []  # further libraries, without a malloc, that are preloaded under every arm
+    beside: list[str] = []  # further libraries, without a malloc, that are preloaded
     environment: dict[str, str]
     sha256: dict[str, str]  # by path
     build_id: dict[str, str]  # by path
@@ -221,6 +221,15 @@ class Warming(Record):
     touched: Count  # B
     seconds: Amount  # s that touching took
     cold: bool  # whether the host had to provide part of it; see campaign/warming.py
+
+
+class Trims(Record):
+    """What the calls of malloc_trim by the thread of `trim=` cost in one run, all processes together."""
+
+    calls: Count
+    wall_time: Amount  # s
+    cpu_time: Amount  # s
+    longest: Amount  # s of wall time
 
 
 class Run(Record):
@@ -245,6 +254,7 @@ class Run(Record):
     behaviour: Behaviour | None = None  # of the first run of a candidate
     sample: Sample | None = None
     process: Process | None = None
+    trims: Trims | None = None  # of an arm with trim=
 
     @property
     def key(self) -> str:

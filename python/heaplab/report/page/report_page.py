@@ -105,7 +105,7 @@ def part(analysis: Analysis, path: Path) -> dict[str, Any]:
         "source": relative(analysis.results.path, path),
         "command": shlex.join(analysis.campaign.command),
         "facts": facts.in_words(known),
-        "timed": wording.how_timed(analysis.studies),
+        "timed": [*wording.how_timed(analysis.studies), *wording.trimmed(analysis.results.runs)],
     }
 
 

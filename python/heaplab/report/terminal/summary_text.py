@@ -77,6 +77,7 @@ def print_summary(analysis: Analysis, console: Console) -> None:
     if not any(analysis.summarised(kind) for kind in wording.KINDS) and not analysis.comparisons:
         console.print("No run ended well: there is nothing to compare.")
     _labelled(console, "How timed", wording.how_timed(analysis.studies))
+    _labelled(console, "Trimmed", wording.trimmed(analysis.results.runs))
     _print_faults(analysis, console)
 
 

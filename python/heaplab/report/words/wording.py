@@ -1,11 +1,12 @@
 """Verdicts as sentences. No sentence claims more than the intervals show."""
 
 from collections.abc import Iterable, Sequence
-from math import isinf, isnan
+from math import inf, isinf, isnan
+from statistics import fmean
 
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, WALL, Analysis, Judged, Study
 from heaplab.results import spec
-from heaplab.results.records import SHORT_PROGRAM_S, Status, Timing
+from heaplab.results.records import SHORT_PROGRAM_S, Process, Run, Status, Timing, Trims
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
 from heaplab.text import units
 
@@ -201,6 +202,24 @@ def how_timed(studies: Iterable[Study]) -> list[str]:
     if len(among) < 2:
         return list(among)
     return [f"{', '.join(names)}: {text[0].lower()}{text[1:]}" for text, names in among.items()]
+
+
+def trimmed(runs: Iterable[Run]) -> list[str]:
+    """A sentence on each arm with `trim=`: how often it called malloc_trim, and what that cost."""
+    by_arm: dict[str, list[tuple[Trims, Process]]] = {}
+    for run in runs:
+        if run.trims and run.process and run.status is Status.OK:
+            by_arm.setdefault(run.allocator, []).append((run.trims, run.process))
+    return [
+        f"{name} called malloc_trim {units.counted(fmean(trims.calls for trims, _ in found), 'time')} a run, "
+        f"for {units.percent(sum(trims.cpu_time for trims, _ in found) / cpu_time(found))} of its CPU time; "
+        f"the longest call took {units.show(max(trims.longest for trims, _ in found), 's')}."
+        for name, found in by_arm.items()
+    ]
+
+
+def cpu_time(found: Iterable[tuple[Trims, Process]]) -> float:
+    return sum(process.user_time + process.system_time for _, process in found) or inf
 
 
 def what_decides(study: Study, timing: Timing) -> str:

@@ -1,0 +1,128 @@
+"""The search for the least memory limits of one arm: under which it completes, and under which in its time.
+
+A limit costs time in two ways: memory is reclaimed, which is CPU time, and what was dropped is read again,
+which is major faults and waiting. So a busy machine is told from a limit that is too small.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+STEP = 1 << 16  # B: the largest page; limits are multiples of it
+FINE = 100  # an answer is at most a hundredth of the arm's peak too large, or a STEP
+CONFIRMED = 3  # runs in turn that must do under a limit
+MOST_TIME = 1.1
+SLACK_S = 0.005  # by which the CPU time of a short program varies
+DOUBLED = 3  # times at most that a limit is doubled where that of the peak does not do
+
+
+class Outcome(StrEnum):
+    DONE = "completes"
+    KILLED = "killed for memory"
+    FAILED = "ends badly"  # some programs find out by themselves that memory is short
+    TOO_LONG = "does not end"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run under a limit or without one."""
+
+    outcome: Outcome
+    wall_time: float = 0.0  # s
+    cpu_time: float = 0.0
+    major_faults: int = 0
+    peak: int = 0  # B, as a limit counts them
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What an arm needs. None: under no limit that was tried."""
+
+    free: Trial  # the best of the runs without a limit
+    completes: int | None  # B
+    keeps_time: int | None  # B
+    below: Outcome | None  # of the last run under a limit that was too small
+    runs: int
+
+
+Run = Callable[[int | None], Trial]  # under a limit in B, or without one
+
+
+class LimitSearch:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._count = 0
+        self._below: Outcome | None = None
+        self._free = Trial(Outcome.FAILED)
+
+    def fit(self) -> Fit | Trial:
+        """What the arm needs; the failed run of an arm that does not even complete without a limit."""
+        free = [self._trial(None) for _ in range(CONFIRMED)]
+        if bad := next((trial for trial in free if trial.outcome is not Outcome.DONE), None):
+            return bad
+        self._free = Trial(
+            Outcome.DONE,
+            min(trial.wall_time for trial in free),
+            min(trial.cpu_time for trial in free),
+            max(trial.major_faults for trial in free),
+            max(trial.peak for trial in free),
+        )
+        top = max(1, -(-self._free.peak // STEP))
+        completes = least(self._completes, 0, top)
+        keeps = completes
+        if completes and not self._keeps_time(completes):
+            keeps = least(self._keeps_time, completes, max(top, completes + 1))
+        return Fit(self._free, in_bytes(completes), in_bytes(keeps), self._below, self._count)
+
+    def _trial(self, limit: int | None) -> Trial:
+        self._count += 1
+        return self._run(limit)
+
+    def _trials(self, steps: int) -> list[Trial]:
+        """Runs that complete under a limit; fewer than CONFIRMED if one does not."""
+        found: list[Trial] = []
+        while len(found) < CONFIRMED:
+            trial = self._trial(steps * STEP)
+            if trial.outcome is not Outcome.DONE:
+                self._below = trial.outcome
+                break
+            found.append(trial)
+        return found
+
+    def _completes(self, steps: int) -> bool:
+        return len(self._trials(steps)) == CONFIRMED
+
+    def _keeps_time(self, steps: int) -> bool:
+        trials = self._trials(steps)
+        return len(trials) == CONFIRMED and in_time(trials, self._free)
+
+
+def in_time(trials: Sequence[Trial], free: Trial) -> bool:
+    """Whether a limit costs no more than MOST_TIME, by the best of the runs under it."""
+    computes = min(trial.cpu_time for trial in trials) <= MOST_TIME * free.cpu_time + SLACK_S
+    reads = min(trial.major_faults for trial in trials) > free.major_faults
+    waits = min(trial.wall_time for trial in trials) > MOST_TIME * free.wall_time + SLACK_S
+    return computes and not (reads and waits)
+
+
+def in_bytes(steps: int | None) -> int | None:
+    return steps * STEP if steps else None
+
+
+def least(does: Callable[[int], bool], bad: int, good: int) -> int | None:
+    """The least number above `bad` that does, at most a FINE part of `good` too large; None if none does."""
+    fine = max(1, good // FINE)
+    for _ in range(DOUBLED):
+        if does(good):
+            break
+        bad, good = good, 2 * good
+    else:
+        return None
+    while good - bad > fine:
+        middle = (good + bad) // 2
+        if does(middle):
+            good = middle
+        else:
+            bad = middle
+    return good

@@ -1,0 +1,122 @@
+"""What `heaplab compare --fit` does: the least memory limit that a program needs under each allocator."""
+
+import json
+import time
+from dataclasses import asdict
+
+import click
+from rich.markup import escape
+
+from heaplab.arms import chosen_arms
+from heaplab.campaign import plan
+from heaplab.campaign.begin_or_resume import campaign_of
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.plan import Candidate
+from heaplab.catalog.contents import Catalog
+from heaplab.comparison.benchmark import benchmark_of, request_of
+from heaplab.comparison.least_limit import FINE, MOST_TIME, Fit, LimitSearch, Outcome, Trial
+from heaplab.comparison.run_campaign import bar_of
+from heaplab.console import Column, console, put, put_table
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine.memory_group import MemoryGroups
+from heaplab.options.given_options import ComparisonOptions, Subject
+from heaplab.results.records import Run, Status
+from heaplab.screen.notes import note
+from heaplab.text import units
+
+TIMES, MORE_S = 20, 10.0  # a run may take so many times as long as without a limit, and this much more
+
+
+def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
+    """Search and print; return 1 if an arm does not complete even without a limit."""
+    if not subject.program or subject.serving or subject.replaying:
+        raise UsageError("--fit goes with a program that ends by itself: heaplab compare --fit -- PROGRAM")
+    groups = MemoryGroups()
+    catalog, arms = chosen_arms.arms(catalog, options.allocators, options.own, options.factorial)
+    benchmark = benchmark_of(catalog, arms, subject, options.quiet)
+    campaign = campaign_of(request_of(benchmark, arms, options)).model_copy(update={"warm": 0})
+    found: dict[str, Fit | Trial] = {}
+    with (
+        bar_of(options, None) as bar,
+        RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, tick=bar.tick) as measure,
+    ):
+        for arm in arms:
+            result = LimitSearch(Limited(groups, measure, arm.allocator)).fit()
+            found[arm.allocator] = result
+            if not options.quiet:
+                note(f"{arm.allocator}: {in_words(result)}")
+    if options.as_json:
+        click.echo(json.dumps({name: asdict(result) for name, result in found.items()}))
+    else:
+        print_fits(found)
+    return 0 if all(isinstance(result, Fit) for result in found.values()) else 1
+
+
+class Limited:
+    """Runs of the program under one allocator, each in a control group of its own."""
+
+    def __init__(self, groups: MemoryGroups, measure: RunMeasurer, allocator: str) -> None:
+        (comparison,) = plan.comparisons(measure.campaign)
+        (cell,) = comparison.cells
+        self._groups, self._measure = groups, measure
+        self._block = plan.block(measure.campaign, comparison, 1)  # the first would be watched
+        self._candidate = Candidate(cell, allocator)
+        self._longest = plan.time_limit(measure.campaign, cell)
+
+    def __call__(self, limit: int | None) -> Trial:
+        with self._groups.new(limit) as group:
+            self._measure.members = group.members
+            self._measure.until = time.monotonic() + self._longest
+            run = self._measure(self._block, self._candidate, 0, attempt=1)
+            trial = trial_of(run, group.kills, group.peak)
+        if limit is None:
+            self._longest = min(self._longest, TIMES * trial.wall_time + MORE_S)
+        return trial
+
+
+def trial_of(run: Run, kills: int, peak: int | None) -> Trial:
+    """Raises HeaplabError for a run that says nothing about the limit."""
+    if kills:
+        return Trial(Outcome.KILLED, reason=run.reason)
+    if run.status is Status.TIMEOUT:
+        return Trial(Outcome.TOO_LONG, reason=run.reason)
+    if run.status is Status.FAILED:
+        return Trial(Outcome.FAILED, reason=run.reason)
+    if run.status is not Status.OK or not run.process:
+        raise HeaplabError(f"{run.allocator}: {run.reason}")
+    process = run.process
+    return Trial(
+        Outcome.DONE,
+        process.wall_time,
+        process.user_time + process.system_time,
+        process.major_faults,
+        peak or process.peak_memory or 0,
+    )
+
+
+def in_words(result: Fit | Trial) -> str:
+    if isinstance(result, Trial):
+        return f"{result.outcome} without a limit: {result.reason}"
+    return f"completes in {size(result.completes)}, {units.counted(result.runs, 'run')}"
+
+
+def print_fits(found: dict[str, Fit | Trial]) -> None:
+    fits = {name: result for name, result in found.items() if isinstance(result, Fit)}
+    order = sorted(fits, key=lambda name: fits[name].completes or 0)
+    columns = [
+        Column("allocator", [escape(name) for name in order]),
+        Column("completes in", [size(fits[name].completes) for name in order], right=True),
+        Column(f"in {MOST_TIME} of its time", [size(fits[name].keeps_time) for name in order], right=True),
+        Column("used without", [size(fits[name].free.peak) for name in order], right=True),
+        Column("with less", [fits[name].below or units.NOTHING for name in order]),
+    ]
+    if order:
+        put_table(console(), columns)
+    for name, result in found.items():
+        if isinstance(result, Trial):
+            put(console(), f"{escape(name)}: {escape(in_words(result))}")
+    put(console(), f"Limits are at most a {FINE}th of what is used without one too large, or 64 KiB.")
+
+
+def size(value: int | None) -> str:
+    return units.NOTHING if value is None else units.show(value, "B")
