@@ -65,6 +65,11 @@ TEST(monotonic, chunks_grow_by_half_up_to_the_largest) {
             (std::vector<std::size_t>{64, 96, 144, 200, 200, 200}));
 }
 
+TEST(monotonic, doubling_growth_asks_for_twice_as_much_up_to_the_largest) {
+  EXPECT_EQ(chunks({.first_chunk = 64, .largest_chunk = 200, .chunk_growth = growth::doubling}, 700),
+            (std::vector<std::size_t>{64, 128, 200, 200, 200}));
+}
+
 TEST(monotonic, constant_growth_asks_for_equal_chunks) {
   EXPECT_EQ(chunks({.first_chunk = 64, .chunk_growth = growth::constant}, 200),
             (std::vector<std::size_t>{64, 64, 64, 64}));

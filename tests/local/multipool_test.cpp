@@ -35,9 +35,10 @@ TEST(multipool, sizes_of_one_class_share_a_pool_and_others_do_not) {
   EXPECT_EQ(source.allocate(80, 16), block);
 }
 
-TEST(multipool, every_second_chunk_doubles_up_to_the_largest) {
+// How many blocks of 128 bytes each chunk holds, until there are 45.
+std::vector<std::size_t> blocks_of_chunks(growth chunk_growth) {
   counting<> upstream;
-  counted source({.largest_chunk = 1024}, upstream);
+  counted source({.largest_chunk = 1024, .chunk_growth = chunk_growth}, upstream);
   std::vector<std::size_t> blocks;
   for (int i = 0; i < 45; ++i) {
     const std::size_t before = upstream.counts().total_bytes;
@@ -45,7 +46,17 @@ TEST(multipool, every_second_chunk_doubles_up_to_the_largest) {
     const std::size_t chunk = upstream.counts().total_bytes - before;
     if (chunk != 0) blocks.push_back((chunk - link_bytes) / 128);
   }
-  EXPECT_EQ(blocks, (std::vector<std::size_t>{1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8}));
+  return blocks;
+}
+
+TEST(multipool, every_second_chunk_doubles_up_to_the_largest) {
+  EXPECT_EQ(blocks_of_chunks(growth::geometric),
+            (std::vector<std::size_t>{1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8}));
+}
+
+TEST(multipool, each_chunk_doubles_or_none_as_the_options_say) {
+  EXPECT_EQ(blocks_of_chunks(growth::doubling), (std::vector<std::size_t>{1, 2, 4, 8, 8, 8, 8, 8}));
+  EXPECT_EQ(blocks_of_chunks(growth::constant), std::vector<std::size_t>(45, 1));
 }
 
 TEST(multipool, the_first_chunk_fills_a_cache_line) {

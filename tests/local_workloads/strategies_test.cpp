@@ -106,6 +106,46 @@ TEST(strategies, destruction_deallocates_every_block) {
   EXPECT_EQ((deallocated<abstract_base, destroyed>()), all);
 }
 
+// An upstream without state that counts requests.
+struct tallied : local::new_delete {
+  static inline int requests = 0;
+  void* allocate(std::size_t bytes, std::size_t alignment) {
+    ++requests;
+    return new_delete::allocate(bytes, alignment);
+  }
+};
+
+template <class Source>
+int requests_of(local::growth chunk_growth) {
+  tallied::requests = 0;
+  Source made = make_source<Source>({.first_chunk = 64, .chunk_growth = chunk_growth});
+  for (int i = 0; i < 1000; ++i) (void)made.allocate(64, 8);
+  return tallied::requests;
+}
+
+TEST(strategies, chunks_grow_as_the_options_say) {
+  using local::growth;
+  using over_monotonic = local::multipool_over_monotonic<tallied>;
+  EXPECT_LT(requests_of<local::monotonic<tallied>>(growth::doubling),
+            requests_of<local::monotonic<tallied>>(growth::geometric));
+  EXPECT_LT(requests_of<local::multipool<tallied>>(growth::doubling),
+            requests_of<local::multipool<tallied>>(growth::geometric));
+  EXPECT_LT(requests_of<over_monotonic>(growth::doubling), requests_of<over_monotonic>(growth::geometric));
+}
+
+TEST(strategies, names_say_which_pools_are_synchronized_or_double) {
+  const auto expect = []<class Source>(const char* word) {
+    choose(word).with([&]<class Strategy>() {
+      EXPECT_TRUE((std::is_same_v<typename Strategy::source_type, Source>)) << word;
+    });
+  };
+  constexpr local::pool_layout doubling{.steps_per_doubling = 1};
+  expect.operator()<local::synchronized_multipool<>>("AS7-synchronized");
+  expect.operator()<local::multipool_over_monotonic<local::new_delete, std::mutex>>("AS12-synchronized");
+  expect.operator()<local::resource<local::synchronized_multipool<>>>("AS10-synchronized");
+  expect.operator()<local::multipool<local::new_delete, local::no_lock, doubling>>("AS7-doubling");
+}
+
 // A broken structure is found by its contents.
 TEST(strategies, contents_differ_as_soon_as_one_leaf_does) {
   const texts leaves(1);

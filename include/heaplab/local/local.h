@@ -2,7 +2,7 @@
 // how.
 //
 // Levels; each header includes only headers of the levels above its own:
-//   1  source.h align.h fail.h poison.h size_classes.h    words and arithmetic
+//   1  source.h align.h fail.h growth.h poison.h size_classes.h    words and arithmetic
 //   2  block_list.h                                     mechanism: remember what to give back
 //   3  new_delete.h monotonic.h multipool.h multipool_over_monotonic.h counting.h limiting.h     owners
 //   4  resource.h (abstract base)  allocator.h (type parameter)                                  adapters

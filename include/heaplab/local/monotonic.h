@@ -9,16 +9,12 @@
 
 #include "heaplab/local/align.h"
 #include "heaplab/local/block_list.h"
+#include "heaplab/local/growth.h"
 #include "heaplab/local/new_delete.h"
 #include "heaplab/local/poison.h"
 #include "heaplab/local/source.h"
 
 namespace heaplab::local {
-
-enum class growth {
-  geometric,  // each chunk is half as large again as the previous one: few chunks, whatever the total
-  constant,   // all chunks have the same size: little of the last one is wasted
-};
 
 // The alignment of a request that names none.
 enum class alignment_rule {
@@ -185,7 +181,8 @@ private:
 
   void grow() {
     if (options_.chunk_growth == growth::constant || next_chunk_ >= options_.largest_chunk) return;
-    next_chunk_ = std::min(next_chunk_ + (next_chunk_ + 1) / 2, options_.largest_chunk);
+    const std::size_t more = options_.chunk_growth == growth::doubling ? next_chunk_ : (next_chunk_ + 1) / 2;
+    next_chunk_ = std::min(next_chunk_ + more, options_.largest_chunk);
   }
 
   std::byte* cursor_;

@@ -16,6 +16,7 @@
 
 #include "heaplab/local/align.h"
 #include "heaplab/local/block_list.h"
+#include "heaplab/local/growth.h"
 #include "heaplab/local/new_delete.h"
 #include "heaplab/local/poison.h"
 #include "heaplab/local/size_classes.h"
@@ -24,9 +25,10 @@
 namespace heaplab::local {
 
 struct multipool_options {
-  // The size in bytes at which the chunks of a pool stop growing. Up to that size, each chunk is a third to a
-  // half of what the pool already has.
+  // The size in bytes at which the chunks of a pool stop growing.
   std::size_t largest_chunk = std::size_t{32} << 10;
+  // Up to that size a chunk is a third to a half of what the pool already has, or twice the previous one.
+  growth chunk_growth = growth::geometric;
 };
 
 // For one thread at a time.
@@ -155,17 +157,25 @@ private:
     return behind;
   }
 
+  // A chunk has first << doublings(step) blocks. Geometric: the size of a pool after each chunk, in units of
+  // the first chunk, is 1 2 3 4 6 8 12 16 24 32 ..
+  unsigned doublings(unsigned step) const {
+    if (options_.chunk_growth == growth::doubling) return step;
+    return step < 4 ? 0 : step / 2 - 1;
+  }
+
   // Returns a block of a new chunk.
   [[gnu::noinline, gnu::cold]] void* replenish(std::size_t index) {
     const std::size_t size = classes::size_of(index);
     const std::size_t first = std::max(cache_line / size, std::size_t{1});
-    // The size of a pool after each chunk, in units of the first chunk: 1 2 3 4 6 8 12 16 24 32 ..
     const unsigned step = grown_[index];
-    const std::size_t blocks = first << (step < 4 ? 0 : step / 2 - 1);
+    const std::size_t blocks = first << doublings(step);
     // The gap keeps the blocks of successive chunks from sharing a few sets of the cache.
     const std::size_t gap = one_way_source<Upstream> && blocks * size >= page ? cache_line : 0;
     void* chunk = obtain(chunks_, blocks * size + gap, std::min(lowest_bit(size), cache_line));
-    if (step % 2 == 0 || 2 * blocks * size <= options_.largest_chunk) ++grown_[index];
+    const bool may_grow =
+        doublings(step + 1) == doublings(step) || 2 * blocks * size <= options_.largest_chunk;
+    if (may_grow && options_.chunk_growth != growth::constant) ++grown_[index];
     poison(chunk, blocks * size);
     free_[index] = cut(chunk, blocks - 1, index);
     return chunk;

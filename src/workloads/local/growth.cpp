@@ -34,6 +34,8 @@ public:
                   "Leaves in all; a structure has --elements of them, from DS5 on 128 times as many");
     options.size("buffer", buffer_bytes_, {0, std::uint64_t{1} << 44},
                  "Memory that a monotonic allocator begins with");
+    options.choice("chunk-growth", chunk_growth_, {"half", "doubling"},
+                   "How chunks grow that AS3 to AS14 ask for when the buffer is used up");
     fragments_.declare(options);
   }
 
@@ -49,7 +51,9 @@ public:
   void run(harness::measurement& measured) override {
     const texts leaves_from(measured.seed());
     const buffer room(strategy_.takes_buffer() ? buffer_bytes_ : 0);
-    const growth_job job{strategy_, {.buffer = room.bytes()}, elements_, leaves_from};
+    const local::growth chunks[] = {local::growth::geometric, local::growth::doubling};
+    const growth_job job{
+        strategy_, {.buffer = room.bytes(), .chunk_growth = chunks[chunk_growth_]}, elements_, leaves_from};
     const std::unique_ptr<grower> made = make(job);
     grower_ = made.get();
     const watchdog watching(seconds_at_most());
@@ -113,6 +117,7 @@ private:
 
   chosen_strategy strategy_;
   std::size_t structure_ = 0;
+  std::size_t chunk_growth_ = 0;
   std::uint64_t elements_ = 1024;
   std::uint64_t operations_ = std::uint64_t{1} << 20;
   std::uint64_t buffer_bytes_ = std::uint64_t{1} << 30;

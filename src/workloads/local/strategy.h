@@ -25,16 +25,21 @@ enum class ending { destroyed, winked_out };
 struct source_options {
   std::span<std::byte> buffer = {};
   std::size_t first_chunk = 1024;  // in bytes, if there is no buffer
+  local::growth chunk_growth = local::growth::geometric;
 };
 
 template <class Source>
 Source make_source(const source_options& with) {
   const local::monotonic_options arena{.buffer = with.buffer,
-                                       .first_chunk = with.buffer.empty() ? with.first_chunk : 0};
+                                       .first_chunk = with.buffer.empty() ? with.first_chunk : 0,
+                                       .chunk_growth = with.chunk_growth};
+  const local::multipool_options pools{.chunk_growth = with.chunk_growth};
   if constexpr (std::constructible_from<Source, const local::monotonic_options&>) {
     return Source(arena);
   } else if constexpr (std::constructible_from<Source, const local::multipool_over_monotonic_options&>) {
-    return Source(local::multipool_over_monotonic_options{.arena = arena});
+    return Source(local::multipool_over_monotonic_options{.arena = arena, .pools = pools});
+  } else if constexpr (std::constructible_from<Source, const local::multipool_options&>) {
+    return Source(pools);
   } else if constexpr (std::constructible_from<Source, void*, std::size_t>) {
     return with.buffer.empty() ? Source(with.first_chunk) : Source(with.buffer.data(), with.buffer.size());
   } else {

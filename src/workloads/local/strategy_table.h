@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,12 @@ struct entry<Word, not_built, Bound, Ends> {
 #endif
 
 using over_monotonic = local::multipool_over_monotonic<>;
+using synchronized = local::synchronized_multipool<>;
+using synchronized_over_monotonic = local::multipool_over_monotonic<local::new_delete, std::mutex>;
+// One pool for each doubling of the size, as in P0089.
+inline constexpr local::pool_layout doubling{.steps_per_doubling = 1};
+using doubling_pools = local::multipool<local::new_delete, local::no_lock, doubling>;
+using doubling_over_monotonic = local::multipool_over_monotonic<local::new_delete, local::no_lock, doubling>;
 using std_monotonic = std::pmr::monotonic_buffer_resource;
 using std_pool = std::pmr::unsynchronized_pool_resource;
 
@@ -63,6 +70,16 @@ using table = list<entry<"AS1", local::new_delete, type_parameter, destroyed>,
                    entry<"AS12", over_monotonic, type_parameter, winked_out>,
                    entry<"AS13", over_monotonic, abstract_base, destroyed>,
                    entry<"AS14", over_monotonic, abstract_base, winked_out>,
+                   entry<"AS7-synchronized", synchronized, type_parameter, destroyed>,
+                   entry<"AS8-synchronized", synchronized, type_parameter, winked_out>,
+                   entry<"AS9-synchronized", synchronized, abstract_base, destroyed>,
+                   entry<"AS10-synchronized", synchronized, abstract_base, winked_out>,
+                   entry<"AS11-synchronized", synchronized_over_monotonic, type_parameter, destroyed>,
+                   entry<"AS12-synchronized", synchronized_over_monotonic, type_parameter, winked_out>,
+                   entry<"AS13-synchronized", synchronized_over_monotonic, abstract_base, destroyed>,
+                   entry<"AS14-synchronized", synchronized_over_monotonic, abstract_base, winked_out>,
+                   entry<"AS7-doubling", doubling_pools, type_parameter, destroyed>,
+                   entry<"AS11-doubling", doubling_over_monotonic, type_parameter, destroyed>,
                    entry<"pmr-monotonic", std_monotonic, abstract_base, destroyed>,
                    entry<"pmr-monotonic-wink", std_monotonic, abstract_base, winked_out>,
                    entry<"pmr-pool", std_pool, abstract_base, destroyed>,

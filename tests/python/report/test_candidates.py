@@ -31,8 +31,8 @@ WORKLOAD = synthetic.workload("growth").model_copy(
     update={"metrics": synthetic.workload("growth").metrics | DIMENSIONS}
 )
 # Time relative to AS1 in a fresh heap, and what an aged heap makes of it.
-TIMES = {"AS1": 1.0, "AS2": 1.1, "AS3": 0.5, "AS4": 0.4, "AS7": 1.25}
-AGED = {"AS1": 2.0, "AS2": 2.0, "AS3": 1.5, "AS4": 1.5, "AS7": 1.5}
+TIMES = {"AS1": 1.0, "AS2": 1.1, "AS3": 0.5, "AS4": 0.4, "AS7": 1.25, "AS7-synchronized": 1.5}
+AGED = dict.fromkeys(TIMES, 1.5) | {"AS1": 2.0, "AS2": 2.0}
 MEMORY = {"AS3": 2.0, "AS4": 2.0}  # relative to the others
 UNDER = {"glibc": 1.0, "quick": 0.3}  # what AS1 and AS2 take of glibc's time
 
@@ -344,6 +344,15 @@ def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis
     assert [entry.text for entry in families["monotonic"][:2]] == ["2 of 2", "0 of 2"]
     assert [entry.text for entry in families["multipool"][:2]] == ["0 of 2", "2 of 2"]
     assert [families[name][-1].text for name in ("monotonic", "multipool")] == ["2.00×", "1.00×"]
+
+
+def test_the_choice_tells_what_a_mutex_costs_and_the_family_that_has_it(tmp_path: Path) -> None:
+    sweep = {"elements": [1], "heap": ["fresh"], "strategy": ["AS1", "AS7", "AS7-synchronized"]}
+    scale = spec.Scale(sweep=sweep)
+    scaled = experiment().model_copy(update={"plots": [], "quick": scale, "full": scale})
+    (found,) = choice.choices(synthetic.analysis_of(records_of(scaled, ["glibc"]), tmp_path))
+    assert "A mutex, all else equal: 20 % more time" in " ".join(found.sentences)
+    assert list(dict(found.families.rows)) == ["multipool", "synchronized multipool"]
 
 
 def test_the_choice_tells_the_largest_gain_and_the_ends_of_a_family(study: Study) -> None:

@@ -118,11 +118,12 @@ def _named(kept: list[StrategyAnswer], gains: list[StrategyAnswer]) -> str:
 
 
 def differences(studies: list[Study]) -> list[str]:
-    """The cost of the virtual call and the gain of winking out, over all cells."""
+    """What a virtual call, winking out and a mutex change, over all cells."""
     lines = []
     for what, pairs in (
         ("Access through an abstract base", strategies.VIRTUAL),
         ("Winking out", strategies.WINKED),
+        ("A mutex", strategies.SYNCHRONIZED),
     ):
         ratio = stats.geometric_mean([g for g in (_differing(study, pairs) for study in studies) if g])
         if not isfinite(ratio.estimate):

@@ -21,9 +21,9 @@ class Strategy:
         return " ".join(word for word in (self.binding, self.ending) if word)
 
 
-def _four(first: int, family: str) -> dict[str, Strategy]:
+def _four(first: int, family: str, suffix: str = "") -> dict[str, Strategy]:
     manners = [(binding, ending) for binding in ("", "virtual") for ending in ("", "wink")]
-    return {f"AS{first + place}": Strategy(family, *manner) for place, manner in enumerate(manners)}
+    return {f"AS{first + place}{suffix}": Strategy(family, *manner) for place, manner in enumerate(manners)}
 
 
 def _resource(prefix: str, library: str, kinds: dict[str, str]) -> dict[str, Strategy]:
@@ -34,12 +34,17 @@ def _resource(prefix: str, library: str, kinds: dict[str, str]) -> dict[str, Str
     }
 
 
+WITH_MUTEX = "-synchronized"
 STRATEGIES = {
     "AS1": Strategy("global"),
     "AS2": Strategy("global", "virtual"),
     **_four(3, "monotonic"),
     **_four(7, "multipool"),
     **_four(11, "multipool over monotonic"),
+    **_four(7, "synchronized multipool", WITH_MUTEX),
+    **_four(11, "synchronized multipool over monotonic", WITH_MUTEX),
+    "AS7-doubling": Strategy("multipool, a pool a doubling"),
+    "AS11-doubling": Strategy("multipool over monotonic, a pool a doubling"),
     **_resource(
         "pmr",
         "std::pmr",
@@ -48,11 +53,13 @@ STRATEGIES = {
     **_resource("boost", "Boost", {"monotonic": "monotonic", "pool": "pool"}),
     "heap-arena": Strategy("arena of the global allocator"),
 }
-# Pairs that differ only in the binding, and pairs that differ only in the ending: (with it, without it).
+# Pairs that differ only in the binding, only in the ending, or only in a mutex: (with it, without it).
 VIRTUAL = {"AS2": "AS1"} | {f"AS{number + 2}": f"AS{number}" for number in (3, 4, 7, 8, 11, 12)}
 WINKED = {f"AS{number + 1}": f"AS{number}" for number in range(3, 14, 2)} | {
     name: name.removesuffix("-wink") for name in STRATEGIES if name.endswith("-wink")
 }
+
+SYNCHRONIZED = {name: name.removesuffix(WITH_MUTEX) for name in STRATEGIES if name.endswith(WITH_MUTEX)}
 
 
 def family(name: str) -> str:

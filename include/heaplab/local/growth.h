@@ -1,0 +1,12 @@
+// Mechanism: how the chunks of a managed source grow.
+#pragma once
+
+namespace heaplab::local {
+
+enum class growth {
+  geometric,  // by half: few chunks, whatever the total, and at most a third of the memory unused
+  doubling,   // as P0089 has it: fewer chunks, and up to half of the memory unused
+  constant,   // all chunks have the same size: little of the last one is wasted
+};
+
+}  // namespace heaplab::local
