@@ -25,7 +25,7 @@ class Source(Strict):
     system    a path, a soname on the loader's search path, or "" for the C library's own malloc
     debian    a glob below the package's root: looked for below / first, then in heaplab's cache
     wheel     a glob below the unpacked wheel, in heaplab's cache
-    crate     not used: the file that `build` made, in heaplab's cache
+    crate     the name of the file that `build` makes, in heaplab's cache; else by the crate's name
     heaplab   the name between `libheaplab_` and `.so`, built with heaplab itself
     """
 

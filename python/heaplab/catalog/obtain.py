@@ -165,7 +165,8 @@ def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
             f"built from source, needs {', '.join(needs)} and {BUILD_TIME}; "
             f"{' and '.join(absent)} not on this machine"
         )
-    library = folder / f"lib{source.package.removesuffix('-sys').removeprefix('lib')}.so"
+    named = f"lib{source.package.removesuffix('-sys').removeprefix('lib')}.so"
+    library = folder / (source.library or named)
     with tempfile.TemporaryDirectory(prefix="crate-") as name:
         work = Path(name)
         (work / "src").mkdir()

@@ -150,6 +150,8 @@ def test_a_crate_is_built_in_its_sources(tools: Path) -> None:
     found = get(**CRATE, upstream="9", build=['cp library "$out"'])
     assert found.version == "9"
     assert [Path(path).name for path in found.preload] == ["libsome.so"]
+    named = get(**CRATE | {"version": "4"}, library="libmine.so", build=['cp library "$out"'])
+    assert [Path(path).name for path in named.preload] == ["libmine.so"]
 
 
 @pytest.mark.parametrize(
