@@ -12,6 +12,7 @@ counts& counts::operator+=(const counts& other) {
   operations += other.operations;
   transfers += other.transfers;
   write_transfers += other.write_transfers;
+  far_transfers += other.far_transfers;
   atomic_changes += other.atomic_changes;
   return *this;
 }
@@ -46,18 +47,19 @@ void machine::for_each_line(const volatile void* address, std::size_t bytes, Acc
     access(line);
 }
 
+void machine::count(move of, bool is_write) {
+  if (of == move::none) return;
+  ++seen_.transfers;
+  if (is_write) ++seen_.write_transfers;
+  if (of == move::between_nodes) ++seen_.far_transfers;
+}
+
 void machine::read(const volatile void* address, std::size_t bytes) {
-  for_each_line(address, bytes, [this](std::uintptr_t line) {
-    if (directory_.read(core_, line)) ++seen_.transfers;
-  });
+  for_each_line(address, bytes, [this](std::uintptr_t line) { count(directory_.read(core_, line), false); });
 }
 
 void machine::write(const volatile void* address, std::size_t bytes) {
-  for_each_line(address, bytes, [this](std::uintptr_t line) {
-    if (!directory_.write(core_, line)) return;
-    ++seen_.transfers;
-    ++seen_.write_transfers;
-  });
+  for_each_line(address, bytes, [this](std::uintptr_t line) { count(directory_.write(core_, line), true); });
 }
 
 void machine::change(const volatile void* address) {

@@ -19,6 +19,7 @@ struct counts {
   std::uint64_t operations = 0;
   std::uint64_t transfers = 0;        // reads and writes that took a line from another core
   std::uint64_t write_transfers = 0;  // of these, writes
+  std::uint64_t far_transfers = 0;    // of all, those between nodes
   std::uint64_t atomic_changes = 0;   // atomic read-modify-write operations
 
   counts& operator+=(const counts& other);
@@ -30,6 +31,12 @@ struct counts {
 class machine {
 public:
   machine();
+
+  // Divides the cores among nodes; one node is the default.
+  template <class NodeOf>
+  void place(NodeOf node_of) {
+    directory_.place(node_of);
+  }
 
   // Runs `work` on a core, and returns what was counted. Not nested.
   template <class Work>
@@ -51,6 +58,7 @@ private:
   // Out of line, so that the machine's own accesses are not reported as the core's.
   void begin(unsigned core);
   counts end();
+  void count(move of, bool is_write);
   template <class Access>
   void for_each_line(const volatile void* address, std::size_t bytes, Access&& access);
 

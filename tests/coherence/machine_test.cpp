@@ -15,21 +15,31 @@ namespace {
 
 TEST(machine, directory_moves_a_line_that_another_core_has) {
   directory simulated;
-  EXPECT_FALSE(simulated.read(0, 7)) << "from memory";
-  EXPECT_FALSE(simulated.write(0, 7)) << "the only copy";
-  EXPECT_TRUE(simulated.read(1, 7));
-  EXPECT_FALSE(simulated.read(0, 7)) << "both have a copy";
-  EXPECT_FALSE(simulated.read(1, 7));
-  EXPECT_TRUE(simulated.write(0, 7)) << "the other copy goes";
-  EXPECT_FALSE(simulated.write(0, 7));
-  EXPECT_TRUE(simulated.write(1, 7));
-  EXPECT_FALSE(simulated.read(0, 8)) << "another line";
+  EXPECT_EQ(simulated.read(0, 7), move::none) << "from memory";
+  EXPECT_EQ(simulated.write(0, 7), move::none) << "the only copy";
+  EXPECT_EQ(simulated.read(1, 7), move::within_node);
+  EXPECT_EQ(simulated.read(0, 7), move::none) << "both have a copy";
+  EXPECT_EQ(simulated.read(1, 7), move::none);
+  EXPECT_EQ(simulated.write(0, 7), move::within_node) << "the other copy goes";
+  EXPECT_EQ(simulated.write(0, 7), move::none);
+  EXPECT_EQ(simulated.write(1, 7), move::within_node);
+  EXPECT_EQ(simulated.read(0, 8), move::none) << "another line";
 }
 
 TEST(machine, directory_knows_the_last_core) {
   directory simulated;
-  EXPECT_FALSE(simulated.write(core_limit - 1, 7));
-  EXPECT_TRUE(simulated.write(0, 7));
+  EXPECT_EQ(simulated.write(core_limit - 1, 7), move::none);
+  EXPECT_EQ(simulated.write(0, 7), move::within_node);
+}
+
+TEST(machine, directory_tells_the_node_that_a_line_came_from) {
+  directory simulated;
+  simulated.place([](unsigned core) { return core / 2; });
+  EXPECT_EQ(simulated.read(0, 7), move::none);
+  EXPECT_EQ(simulated.read(2, 7), move::between_nodes);
+  EXPECT_EQ(simulated.read(3, 7), move::within_node) << "core 2 provides the line";
+  EXPECT_EQ(simulated.write(3, 7), move::between_nodes) << "the copy of core 0 goes";
+  EXPECT_EQ(simulated.write(2, 7), move::within_node);
 }
 
 struct alignas(cache_line_bytes) own_line {

@@ -1,7 +1,8 @@
-// Usage: print_table [--csv] [WORKLOAD...]
+// Usage: print_table [--csv | --nodes] [WORKLOAD...]
 //
 // Prints the table of scalloc in docs/scalloc-coherence.md; for each WORKLOAD a table of all variants. With
-// --csv the rows of research/coherence.csv: all variants, and without a WORKLOAD those of all workloads.
+// --csv the rows of research/coherence.csv: all variants, and without a WORKLOAD those of all workloads. With
+// --nodes, for each WORKLOAD, how many lines move between 2 and 4 nodes.
 // Example: print_table span-pool. Exit status 0: printed, 2: no such workload.
 #include <cstdio>
 #include <exception>
@@ -78,11 +79,38 @@ void print_all_csv() {
   for (const workload& work : workloads()) print_csv(work);
 }
 
+constexpr nodes divisions[] = {{2, false}, {2, true}, {4, false}, {4, true}};
+
+void print_nodes_head() {
+  std::string names = "| | | transfers |", rule = "|---|---|--:|";
+  for (const nodes among : divisions) {
+    names += " " + std::to_string(among.count) + (among.in_turn ? " in turn |" : " in blocks |");
+    rule += "--:|";
+  }
+  std::printf("%s\n%s\n", names.c_str(), rule.c_str());
+}
+
+// Transfers an operation of 64 threads, and of these those between nodes.
+void print_nodes(const workload& work) {
+  for (const std::string_view name : {"scalloc", "scalloc-paper", "scalloc-single-stack"}) {
+    std::string row = "| " + std::string(work.name) + " | " + std::string(name) + " |";
+    for (const nodes& among : divisions) {
+      const counts seen = simulate(work, variant_named(name), 64, among).all;
+      if (&among == divisions) row += " " + decimal(seen.per_operation(seen.transfers)) + " |";
+      row += " " + decimal(seen.per_operation(seen.far_transfers)) + " |";
+    }
+    std::printf("%s\n", row.c_str());
+  }
+}
+
 void print(std::vector<std::string> words) {
   const bool is_csv = std::erase(words, "--csv") > 0;
+  const bool by_node = std::erase(words, "--nodes") > 0;
   std::vector<const workload*> wanted;
   for (const std::string& name : words) wanted.push_back(&workload_named(name));
-  for (const workload* const work : wanted) (is_csv ? print_csv : print_variants)(*work);
+  if (by_node) print_nodes_head();
+  for (const workload* const work : wanted)
+    (by_node ? print_nodes : is_csv ? print_csv : print_variants)(*work);
   if (words.empty()) (is_csv ? print_all_csv : print_scalloc)();
 }
 

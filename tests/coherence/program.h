@@ -23,6 +23,12 @@ public:
   // How many blocks of this size a span holds.
   virtual unsigned blocks_in_span(std::size_t bytes) const = 0;
 
+  // Divides the cores among nodes.
+  template <class NodeOf>
+  void place(NodeOf node_of) {
+    machine_.place(node_of);
+  }
+
   // Begins to count anew.
   void forget_counts() { all_ = fast_ = {}; }
   const counts& all() const { return all_; }

@@ -255,8 +255,9 @@ const variant& variant_named(std::string_view name) {
   return named(variants(), name);
 }
 
-result simulate(const workload& work, const variant& heap, unsigned threads) {
+result simulate(const workload& work, const variant& heap, unsigned threads, nodes among) {
   const std::unique_ptr<program> of = heap.start(threads);
+  of->place([&](unsigned core) { return among.in_turn ? core % among.count : core * among.count / threads; });
   const std::unique_ptr<session> under_way = work.start(*of, threads);
   std::vector<unsigned> order(threads);
   std::iota(order.begin(), order.end(), 0U);

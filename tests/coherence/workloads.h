@@ -35,7 +35,13 @@ struct result {
   counts fast;  // the operations for which the fast path was enough
 };
 
+// Nodes among which the cores are divided: with threads 0, 1, 2 and so on on one, or on the next in turn.
+struct nodes {
+  unsigned count = 1;
+  bool in_turn = false;
+};
+
 // The threads take their turns in rounds, in an order that is drawn anew for each round, from a fixed seed.
-result simulate(const workload& work, const variant& heap, unsigned threads);
+result simulate(const workload& work, const variant& heap, unsigned threads, nodes among = {});
 
 }  // namespace heaplab::coherence
