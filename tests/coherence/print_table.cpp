@@ -1,14 +1,17 @@
 // Usage: print_table [--csv | --nodes] [WORKLOAD...]
+//        print_table --stacks
 //
 // Prints the table of scalloc in docs/scalloc-coherence.md; for each WORKLOAD a table of all variants. With
 // --csv the rows of research/coherence.csv: all variants, and without a WORKLOAD those of all workloads. With
-// --nodes, for each WORKLOAD, how many lines move between 2 and 4 nodes.
+// --nodes, for each WORKLOAD, how many lines move between 2 and 4 nodes. With --stacks, a stack of free spans
+// with tags beside hazard pointers.
 // Example: print_table span-pool. Exit status 0: printed, 2: no such workload.
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "coherence/stacks.h"
 #include "coherence/workloads.h"
 
 namespace heaplab::coherence {
@@ -103,7 +106,23 @@ void print_nodes(const workload& work) {
   }
 }
 
+// For a pop and a push of each number of threads: transfers, and atomic operations in parentheses.
+void print_stacks() {
+  std::printf(
+      "| threads | tags | hazard pointers, a look each push | the same, a look for twice the threads |\n");
+  std::printf("|--:|--:|--:|--:|\n");
+  for (const unsigned threads : {1U, 2U, 4U, 8U, 16U, 32U, 64U}) {
+    std::string row = "| " + std::to_string(threads) + " |";
+    for (const counts seen : {simulate_tagged_stack(threads), simulate_hazard_stack(threads, 1),
+                              simulate_hazard_stack(threads, std::size_t{2} * threads)})
+      row += " " + decimal(seen.per_operation(seen.transfers)) + " (" +
+             decimal(seen.per_operation(seen.atomic_changes)) + ") |";
+    std::printf("%s\n", row.c_str());
+  }
+}
+
 void print(std::vector<std::string> words) {
+  if (words == std::vector<std::string>{"--stacks"}) return print_stacks();
   const bool is_csv = std::erase(words, "--csv") > 0;
   const bool by_node = std::erase(words, "--nodes") > 0;
   std::vector<const workload*> wanted;
