@@ -20,8 +20,8 @@ TEST(configuration, has_the_defaults_of_table1) {
       sample.find(
           R"("parameters":{"mode":"acdc","threads":1,"class-objects":0,"min-size":16,"max-size":256,)"
           R"("min-liveness":1,"max-liveness":10,"deallocation-delay":0,"time-quantum":262144,"ticks":50,)"
-          R"("max-time-drift":10,"list-ratio":100,"access-live-objects":true,"write-access-ratio":10,)"
-          R"("write-iterations":1,"shared-objects":false,"shared-objects-ratio":100,)"
+          R"("max-time-drift":10,"list-ratio":100,"list-order":"allocation","access-live-objects":true,)"
+          R"("write-access-ratio":10,"write-iterations":1,"shared-objects":false,"shared-objects-ratio":100,)"
           R"("receiving-threads-ratio":100,"share-each-class":false,"permanent-objects-ratio":0,)"
           R"("pseudo-allocator":"none","historic":false,)"),
       std::string::npos)
@@ -58,6 +58,8 @@ TEST(configuration, refuses_what_the_null_allocator_cannot_do) {
       "--pseudo-allocator null --mode false-sharing",
       "--pseudo-allocator null has no objects to access; --mode false-sharing allows none, compact "
       "or align");
+  expect_refused("--pseudo-allocator null --list-order random",
+                 "--list-order does not apply to --pseudo-allocator null, which has no objects to link");
   EXPECT_EQ(metric(sample_of("--pseudo-allocator null"), "accessed_objects"), 0);
 }
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <vector>
+
+#include "workloads/acdc/list_order.h"
 
 namespace heaplab::acdc {
 namespace {
@@ -49,6 +52,31 @@ std::vector<std::size_t> visited(noting_heap& heap, const object_set& set) {
 }
 
 const placement separate(pseudo_allocator::none);
+
+std::vector<std::size_t> reordered(list_order order, std::uint64_t count) {
+  noting_heap heap;
+  object_set set = set_of(structure::list, count, 40);
+  allocate_objects(heap, set, separate);
+  harness::random_stream draw(1);
+  reorder(set, order, draw);
+  return visited(heap, set);
+}
+
+TEST(object_set, visits_every_16th_object_of_a_strided_list) {
+  const std::vector<std::size_t> order = reordered(list_order::strided, 36);
+  const std::vector<std::size_t> begin{0, 1, 17, 33, 2, 18, 34, 3, 19, 35, 4, 20, 5};
+  EXPECT_EQ(std::vector(order.begin(), order.begin() + 13), begin);
+  EXPECT_EQ(std::set(order.begin(), order.end()).size(), 36U);
+}
+
+TEST(object_set, visits_a_random_list_in_no_order_and_leaves_nothing_out) {
+  const std::vector<std::size_t> order = reordered(list_order::random, 1000);
+  std::size_t followers = 0;
+  for (std::size_t i = 1; i < order.size(); ++i) followers += order[i] == order[i - 1] + 1;
+  EXPECT_LT(followers, 10U) << "of 999; one is what random order makes likely";
+  EXPECT_EQ(std::set(order.begin(), order.end()).size(), 1000U);
+  EXPECT_EQ(order[0], 0U);
+}
 
 TEST(object_set, visits_and_frees_a_list_in_the_order_of_allocation) {
   noting_heap heap;

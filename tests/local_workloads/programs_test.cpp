@@ -26,6 +26,9 @@ TEST(programs, run_under_every_strategy) {
   for (const std::string word : destroying_words) {
     expect_done("utilization --total 1MiB --active 64KiB --strategy " + word);
     expect_done("utilization --total 1MiB --active 64KiB --size 8KiB --buffer 64KiB --strategy " + word);
+    expect_done(
+        "utilization --total 1MiB --active 64KiB --size 8KiB --least-size 16 --random-order --strategy " +
+        word);
     expect_done("contention --allocations 500 --restarts 2 --threads 2 --strategy " + word);
     expect_done("contention --allocations 500 --restarts 2 --no-initial-buffer --strategy " + word);
     expect_done("locality --elements-total 4096 --subsystems 16 --shuffle-factor 2 --strategy " + word);
@@ -57,6 +60,7 @@ TEST(programs, refuse_what_cannot_be) {
   expect_refused("growth", "--freed 101", "--freed: 101 is outside 0% to 100%");
   expect_refused("utilization", "--total 1KiB --active 2KiB", "--active must not exceed --total");
   expect_refused("utilization", "--active 1KiB --size 2KiB", "--size must not exceed --active");
+  expect_refused("utilization", "--size 1KiB --least-size 2KiB", "--least-size must not exceed --size");
   expect_refused("utilization", "--strategy AS4",
                  "--strategy: AS4 winks out, which is nothing beside the blocks freed before");
   expect_refused("contention", "--strategy pmr-pool-wink",
@@ -121,6 +125,12 @@ TEST(programs, do_the_work_they_were_given) {
   const outcome few = run("utilization --total 1MiB --active 256KiB --size 1KiB --json -");
   EXPECT_EQ(metric(few, "allocations"), 1024);
   EXPECT_EQ(metric(few, "utilization_dimension"), 0.25);
+  EXPECT_EQ(metric(few, "variation"), 0);
+  const outcome mixed =
+      run("utilization --total 1MiB --active 256KiB --size 1023 --least-size 1 --random-order --json -");
+  EXPECT_EQ(metric(mixed, "allocations"), 2048);
+  EXPECT_NEAR(metric(mixed, "utilization_dimension"), 0.25, 0.02);
+  EXPECT_GT(metric(mixed, "variation"), 0.1);
   const outcome threads = run("contention --threads 3 --allocations 100 --restarts 7 --json -");
   EXPECT_EQ(metric(threads, "pairs"), 2100);
   EXPECT_GT(metric(threads, "contention_dimension"), 0.6);

@@ -36,6 +36,11 @@ void configuration::declare(harness::option_table& options) {
   options.count("max-time-drift", max_time_drift, {1, most_ticks},
                 "Ticks the threads' clocks may differ; as --max-liveness unless given");
   options.percent("list-ratio", list_ratio, "Lifetime-size-classes that are lists; the others are trees");
+  options.choice("list-order", list_order,
+                 {{"allocation", list_order::allocation},
+                  {"strided", list_order::strided},
+                  {"random", list_order::random}},
+                 "Order in which lists are accessed and freed");
   options.flag("access-live-objects", access_live_objects, "Whether live objects are accessed in each tick");
   options.percent("write-access-ratio", write_access_ratio, "Objects accessed that are written");
   options.count("write-iterations", write_iterations, {1, most_ticks}, "Times such an object is written");
@@ -98,6 +103,8 @@ void configuration::check_pseudo_allocator(const harness::option_table& options)
   if (options.given("access-live-objects") && access_live_objects)
     throw usage_error(
         "--pseudo-allocator null has no objects to access; it allows --no-access-live-objects only");
+  if (list_order != list_order::allocation)
+    throw usage_error("--list-order does not apply to --pseudo-allocator null, which has no objects to link");
   access_live_objects = false;
 }
 
@@ -114,7 +121,7 @@ void configuration::check_historic() const {
 void configuration::settle_false_sharing(const harness::option_table& options) {
   for (const char* name :
        {"class-objects", "min-liveness", "max-liveness", "deallocation-delay", "max-time-drift", "list-ratio",
-        "access-live-objects", "write-access-ratio", "write-iterations", "shared-objects",
+        "list-order", "access-live-objects", "write-access-ratio", "write-iterations", "shared-objects",
         "shared-objects-ratio", "receiving-threads-ratio", "share-each-class", "permanent-objects-ratio",
         "accounts"})
     if (options.given(name))

@@ -14,6 +14,9 @@ enum class mode { acdc, false_sharing };
 // memory at all.
 enum class pseudo_allocator { none, compact, align, null };
 
+// The order in which a list links its objects, and so in which they are accessed and freed.
+enum class list_order { allocation, strided, random };
+
 // Table 1 of the paper with its defaults, and heaplab's additions. Times are in ticks of the logical clock.
 struct configuration {
   acdc::mode mode = mode::acdc;
@@ -28,6 +31,7 @@ struct configuration {
   std::uint64_t ticks = 50;
   std::uint64_t max_time_drift = 10;
   double list_ratio = 100;
+  acdc::list_order list_order = list_order::allocation;
   bool access_live_objects = true;
   double write_access_ratio = 10;
   std::uint64_t write_iterations = 1;

@@ -6,6 +6,7 @@
 #include "probes/tick_clock.h"
 #include "workloads/acdc/accounts.h"
 #include "workloads/acdc/distribution_pool.h"
+#include "workloads/acdc/list_order.h"
 #include "workloads/acdc/memory_log.h"
 #include "workloads/acdc/placed_array.h"
 #include "workloads/acdc/thread_state.h"
@@ -95,6 +96,7 @@ private:
     const std::uint64_t begin = probes::read_ticks();
     allocate_objects(heap_, made->objects, where_);
     self_.allocation.add(begin, probes::read_ticks());
+    reorder(made->objects, settings_.list_order, self_.order_draw);
     self_.total.allocated(made->objects);
     self_.objects_by_liveness[plan.liveness] += plan.count;
     self_.objects_by_log2_size[log2_floor(plan.size)] += plan.count;

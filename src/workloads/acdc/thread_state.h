@@ -14,6 +14,7 @@
 #include "workloads/acdc/lifetime_class.h"
 #include "workloads/acdc/record_pool.h"
 #include "workloads/acdc/write_pacer.h"
+#include "workloads/harness/random_stream.h"
 
 namespace heaplab::acdc {
 
@@ -71,6 +72,7 @@ struct alignas(cache_line_bytes) thread_state {
         others(pages.array<std::uint32_t>(settings.threads - 1)),
         objects_by_liveness(pages.array<std::uint64_t>(settings.max_liveness + 1)),
         pacer(settings.write_access_ratio),
+        order_draw(seed, settings.threads + thread),
         key_step(thread) {
     for (std::uint32_t i = 0; i < others.size(); ++i) others[i] = i < thread ? i : i + 1;
   }
@@ -105,6 +107,7 @@ struct alignas(cache_line_bytes) thread_state {
   std::span<std::uint64_t> objects_by_liveness;
   std::array<std::uint64_t, 64> objects_by_log2_size{};
   write_pacer pacer;
+  harness::random_stream order_draw;  // of its own, so that plans are the same whatever the order
   std::uint64_t key_step;
   lifetime_class outbox;  // classes to be shared at the end of the tick
   stretches allocation;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "workloads/harness/harness.h"
+#include "workloads/harness/random_stream.h"
 #include "workloads/local/buffer.h"
 #include "workloads/local/dimensions.h"
 #include "workloads/local/marked_block.h"
@@ -30,12 +31,17 @@ public:
     options.size("total", total_, sizes, "Bytes allocated in all");
     options.size("active", active_, sizes, "Bytes in use at a time");
     harness::declare_size(options, size_, sizes.most);
+    options.size("least-size", least_size_, {0, sizes.most},
+                 "Blocks have this to --size bytes, all as likely; 0: --size");
+    options.flag("random-order", random_order_,
+                 "Whether a block takes the place of any other, or of the oldest");
     options.size("buffer", buffer_bytes_, {0, sizes.most}, "Memory that a monotonic allocator begins with");
   }
 
   void check(const harness::option_table&) override {
     if (active_ > total_) throw harness::usage_error("--active must not exceed --total");
     if (size_ > active_) throw harness::usage_error("--size must not exceed --active");
+    if (least_size_ > size_) throw harness::usage_error("--least-size must not exceed --size");
     strategy_.expect_destruction("which is nothing beside the blocks freed before");
     harness::require_memory(strategy_.keeps_all(size_) ? total_ : active_,
                             "blocks of --size that are not used again");
@@ -44,27 +50,56 @@ public:
   harness::size_mix sizes() const override { return {size_, size_}; }
 
   void run(harness::measurement& measured) override {
-    slots_ = harness::thread_arrays<std::byte*>(1, slot_count());
+    if (is_mixed()) {
+      mixed_ = harness::thread_arrays<filled>(1, slot_count());
+    } else {
+      slots_ = harness::thread_arrays<std::byte*>(1, slot_count());
+    }
+    seed_ = measured.seed();
     const buffer room(strategy_.takes_buffer() ? buffer_bytes_ : 0);
     sources_.buffer = room.bytes();
     run_team(measured);
     measured.add_metric("allocations", static_cast<double>(block_count()), "1");
     usage of{.accesses = static_cast<double>(block_count()),
              .footprint = static_cast<double>(slot_count() * size_)};
-    of.asked.allocated(size_, slot_count());
-    of.asked.replaced(size_, block_count() - slot_count());
-    of.asked.deallocated(size_, slot_count());
+    of.asked = asked();
     add_dimensions(of, measured);
   }
 
 private:
-  std::uint64_t slot_count() const { return active_ / size_; }
-  std::uint64_t block_count() const { return total_ / size_; }
+  // A block of any size, in a slot.
+  struct filled {
+    std::byte* block;
+    std::uint64_t bytes;
+  };
+
+  // Whether there is more to know of a block than its place in the order.
+  bool is_mixed() const { return least_size_ != 0 || random_order_; }
+  std::uint64_t mean_size() const { return least_size_ == 0 ? size_ : (least_size_ + size_) / 2; }
+  std::uint64_t slot_count() const { return active_ / mean_size(); }
+  std::uint64_t block_count() const { return total_ / mean_size(); }
+
+  requests asked() {
+    if (is_mixed()) {
+      recording_resource recorder;
+      churn_mixed<std::pmr::memory_resource>(recorder);
+      return recorder.recorded();
+    }
+    requests of_one_size;
+    of_one_size.allocated(size_, slot_count());
+    of_one_size.replaced(size_, block_count() - slot_count());
+    of_one_size.deallocated(size_, slot_count());
+    return of_one_size;
+  }
 
   void run(unsigned) override {
     strategy_.with([this]<class Strategy>() {
       auto source = Strategy::make(sources_);
-      churn(Strategy::reach(source));
+      if (is_mixed()) {
+        churn_mixed(Strategy::reach(source));
+      } else {
+        churn(Strategy::reach(source));
+      }
     });
   }
 
@@ -88,13 +123,36 @@ private:
       end_marked(source, slots[slot], size_, mark(i));
   }
 
+  // The same with blocks of any size, each of which replaces the oldest or any other.
+  template <class Handle>
+  [[gnu::noinline]] void churn_mixed(Handle& source) {
+    const std::span<filled> slots = mixed_[0];
+    harness::random_stream draw(seed_);
+    const auto fill = [&](filled& slot, std::size_t number) {
+      slot.bytes = least_size_ == 0 ? size_ : draw.between(least_size_, size_);
+      slot.block = make_marked(source, slot.bytes, mark(number));
+    };
+    for (std::size_t i = 0; i < slots.size(); ++i) fill(slots[i], i);
+    for (std::uint64_t i = slots.size(); i < block_count(); ++i) {
+      const std::size_t number = random_order_ ? draw.below(slots.size()) : i % slots.size();
+      end_marked(source, slots[number].block, slots[number].bytes, mark(number));
+      fill(slots[number], number);
+    }
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      end_marked(source, slots[i].block, slots[i].bytes, mark(i));
+  }
+
   chosen_strategy strategy_;
   std::uint64_t total_ = std::uint64_t{1} << 30;
   std::uint64_t active_ = std::uint64_t{1} << 20;
   std::uint64_t size_ = 1024;
+  std::uint64_t least_size_ = 0;
+  bool random_order_ = false;
   std::uint64_t buffer_bytes_ = std::uint64_t{1} << 30;
   source_options sources_;
   harness::thread_arrays<std::byte*> slots_;
+  harness::thread_arrays<filled> mixed_;
+  std::uint64_t seed_ = 0;
 };
 
 }  // namespace
