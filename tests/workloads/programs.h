@@ -78,6 +78,10 @@ inline constexpr program programs[] = {
      .brief = "--threads 2 --allocations 500 --restarts 2",
      .large = "--threads 2 --allocations 100 --size 1000",
      .times_calls = false},
+    {.name = "dimensions",
+     .brief = "--threads 2 --operations 5000",
+     .large = "--operations 5000 --size 1000",
+     .times_calls = false},
     // Its nodes are small, and the chunks of pools are not.
     {.name = "locality",
      .brief = "--elements-total 4096 --subsystems 16",
