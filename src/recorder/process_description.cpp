@@ -8,6 +8,7 @@
 
 #include "recorder/hexadecimal.h"
 #include "recorder/next_functions.h"
+#include "recorder/redirection.h"
 #include "recorder/stamp.h"
 
 namespace heaplab::recorder {
@@ -64,9 +65,9 @@ void describe_process(trace::raw_header& header, const trace::raw_moment& begun,
   header.parent_pid = static_cast<std::uint32_t>(::getppid());
   header.forked = is_forked ? 1 : 0;
   header.begin = header.latest = begun;
-  copy(allocator_path(), header.allocator);
   const ssize_t ignored [[maybe_unused]] =
       ::readlink("/proc/self/exe", header.executable, sizeof header.executable - 1);
+  copy(functions_are_redirected ? header.executable : allocator_path(), header.allocator);
   copy(name_of_program(header.executable), header.program);
   read_into(header.arguments, sizeof header.arguments, "/proc/self/cmdline");
   header.bytes.store(trace::raw_header_bytes, std::memory_order_relaxed);

@@ -11,8 +11,9 @@ namespace heaplab::recorder {
 
 enum class activity : std::uint8_t {
   none,
-  call,  // in an allocation function called by the program: nested calls are counted as lost
-  own,   // in the recorder itself, whose calls are not the program's
+  call,    // in an allocation function called by the program: nested calls are counted as lost
+  served,  // in a redirected function, whose own calls are not the program's
+  own,     // in the recorder itself, whose calls are not the program's
 };
 
 // POSIX guarantees four rounds of thread-exit handlers (PTHREAD_DESTRUCTOR_ITERATIONS): the fourth may be the

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from heaplab.arms.chosen_arms import BASELINE
-from heaplab.options.option_types import DURATION, OUTPUT_FILE, TRACE_LIMIT
+from heaplab.options.option_types import DURATION, NAMES, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.options.program_command import ProgramCommand
 
 
@@ -50,6 +50,13 @@ from heaplab.options.program_command import ProgramCommand
     help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
     "of its work a program does for each call. On AArch64, kernel.perf_user_access must be 1 (Linux 5.17).",
 )
+@click.option(
+    "--functions",
+    type=NAMES,
+    default=(),
+    help="Record these functions of PROGRAM as calls of its own malloc: names in its table of symbols, such "
+    "as mi_malloc,mi_free or pool_get=malloc,pool_put=free. By default those of a malloc that is known.",
+)
 @click.pass_obj
 def record(
     extra: tuple[Path, ...],
@@ -62,6 +69,7 @@ def record(
     paused: bool,
     stacks: bool,
     instructions: bool,
+    functions: tuple[str, ...],
 ) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
@@ -78,5 +86,7 @@ def record(
     """
     from heaplab.tracing import run_record
 
-    wanted = run_record.RecordingOptions(output, under, trace_limit, seconds, paused, stacks, instructions)
+    wanted = run_record.RecordingOptions(
+        output, under, trace_limit, seconds, paused, stacks, instructions, functions
+    )
     return run_record.record(extra, program, wanted)

@@ -54,14 +54,22 @@ def intended(library: Arm) -> str:
     return library.preload[0] if library.preload else "the C library"
 
 
-def fault_of_program(program: Path, environment: Mapping[str, str], library: Arm, called: str = "") -> str:
+def fault_of_program(
+    program: Path,
+    environment: Mapping[str, str],
+    library: Arm,
+    called: str = "",
+    *,
+    may_have_malloc: bool = False,
+) -> str:
     """Why `library`, preloaded by `environment`, will not serve the program; "" if it will.
 
-    `called` is the name by which the program was started, if its path has another.
+    `called` is the name by which the program was started, if its path has another. With `may_have_malloc`,
+    what calls a malloc of the program's own need not be served.
     """
     binary = interpreter_of(program)
     name = name_of(program, binary, called)
-    if fault := fault_of_file(binary, name):
+    if fault := fault_of_file(binary, name, may_have_malloc=may_have_malloc):
         return fault
     loader = elf.interpreter(binary)
     if loader is None or not GLIBC_LOADER.fullmatch(Path(loader).name):
@@ -78,14 +86,14 @@ def name_of(program: Path, binary: Path, called: str = "") -> str:
     return name if binary == program.resolve() else f"{binary.name} (which runs {name})"
 
 
-def fault_of_file(binary: Path, name: str) -> str:
+def fault_of_file(binary: Path, name: str, *, may_have_malloc: bool = False) -> str:
     """Why no preloaded library can serve a program, as far as its ELF file tells; "" if one can."""
     if elf.interpreter(binary) is None:
         heap = ", and written in Go, whose heap is its own" if elf.is_go(binary) else ""
         return f"{name} is linked statically, so no library can be preloaded into it{heap}"
     if changes_privileges(binary):
         return f"{name} changes its user, group or capabilities, so the loader ignores LD_PRELOAD"
-    if elf.own_malloc(binary):
+    if not may_have_malloc and elf.own_malloc(binary):
         return f"{name} has a malloc of its own"
     return ""
 

@@ -18,7 +18,10 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import interposition
 from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.machine.watch import descendants
+from heaplab.redirecting import functions_file
+from heaplab.redirecting.functions_file import Redirection
 from heaplab.results.records import Arm
+from heaplab.screen.notes import note
 from heaplab.traces import tool
 from heaplab.traces.control import OFF, ON, Control
 
@@ -49,6 +52,7 @@ class Wanted:
     paused: bool = False  # recording begins with SIGUSR1
     stacks: bool = False  # with the call stacks of acquisitions
     instructions: bool = False  # with the instructions of every thread
+    functions: tuple[str, ...] = ()  # of the program's own malloc; (): those that are known
 
     @property
     def raw(self) -> Path:
@@ -70,13 +74,18 @@ def arm_of(wanted: Wanted) -> Arm:
     )
 
 
-def check(program: str, wanted: Wanted) -> None:
-    """Raise an error if the program cannot be recorded or the trace cannot be written."""
+def check(program: str, wanted: Wanted) -> Redirection | None:
+    """What is redirected in the program: the functions of its own malloc, if it has one.
+
+    Raises an error if the program cannot be recorded or the trace cannot be written.
+    """
     library = arm_of(wanted)
     environment = environment_for(library)
     path = interposition.resolve_program(program, environment)
     interposition.refuse_other_c_library(path, library)
-    if fault := interposition.fault_of_program(path, environment, library):
+    redirected = functions_file.redirection_of(interposition.interpreter_of(path), wanted.functions)
+    may_have_malloc = redirected is not None and bool(redirected.functions)
+    if fault := interposition.fault_of_program(path, environment, library, may_have_malloc=may_have_malloc):
         raise UsageError(f"{fault}; nothing to record but what it starts, each by itself")
     if wanted.instructions and (fault := tool.why_no_instructions()):
         raise HeaplabError(
@@ -89,11 +98,13 @@ def check(program: str, wanted: Wanted) -> None:
             f"{wanted.raw}: an earlier recording left it; heaplab trace {wanted.raw} makes its trace, "
             "or remove it"
         )
+    return redirected
 
 
 def record(
     program: Sequence[str],
     wanted: Wanted,
+    redirected: Redirection | None,
     waiting: Callable[[list[str]], None],
     finished: Callable[[str], None],
     progress: tool.Progress,
@@ -104,6 +115,8 @@ def record(
     the reason if there is no trace, else with "".
     """
     make_folder(wanted.raw)
+    if redirected:
+        redirected.write(wanted.raw)
     with control_of(wanted) as control:
         window = Window(control, wanted, waiting)
         with window.signals():
@@ -113,6 +126,8 @@ def record(
                 remove(wanted.raw)
                 raise CannotStartError(f"{program[0]}: {error.strerror}") from error
             window.wait()
+            if redirected and (fault := redirected.fault_in(wanted.raw)):
+                note(f"{program[0]}: its own malloc was not recorded: {fault}")
             try:
                 why = "SIGUSR1 did not come"
                 if window.opened:

@@ -99,18 +99,23 @@ def covered(
     """The parts of a sample. A process that made no call has the blocks of the one that it is a copy of."""
     every = summary["processes"]
     copied = [number for number, each in enumerate(every) if runs(each, process)]
-    allocators = {Path(every[number]["process"].get("allocator", "")).name for number in entries or copied}
+    allocators = {every[number]["process"].get("allocator", "") for number in entries or copied}
     found = explained.coverage_of(
         process.name,
         sample,
         merged(
             pair for number in entries[-1:] or copied for pair in ranges_of(summary, number, sample.at_ns)
         ),
-        own=0 if all(map(interposition.C_LIBRARY.fullmatch, allocators)) else OWN_TABLES,
+        own=0 if all(has_no_tables(Path(path), process) for path in allocators) else OWN_TABLES,
     )
     if not found.matters:
         return found
     return found.model_copy(update={"mallocs": compiled_in.mallocs_in(process.program)})
+
+
+def has_no_tables(allocator: Path, process: SampledProcess) -> bool:
+    """Whether the allocator is the C library, whose tables lie in its blocks, or a part of the program."""
+    return bool(interposition.C_LIBRARY.fullmatch(allocator.name)) or allocator == Path(process.program)
 
 
 def ranges_of(summary: Summary, number: int, at_ns: int) -> Ranges:

@@ -25,6 +25,7 @@ class RecordingOptions:
     paused: bool
     stacks: bool
     instructions: bool
+    functions: tuple[str, ...]
 
 
 def record(extra: tuple[Path, ...], program: tuple[str, ...], options: RecordingOptions) -> int:
@@ -38,6 +39,7 @@ def record(extra: tuple[Path, ...], program: tuple[str, ...], options: Recording
         options.paused,
         options.stacks,
         options.instructions,
+        options.functions,
     )
     return carry_out(program, wanted, lambda why: tell(trace, why))
 
@@ -56,10 +58,13 @@ def library_of(extra: tuple[Path, ...], name: str) -> Arm:
 
 def carry_out(program: tuple[str, ...], wanted: recording.Wanted, finished: Callable[[str], None]) -> int:
     """Record the program; return its exit status. `finished` is that of `recording.record`."""
-    recording.check(program[0], wanted)
+    redirected = recording.check(program[0], wanted)
+    for sentence in redirected.sentences() if redirected else []:
+        note(sentence)
     return recording.record(
         program,
         wanted,
+        redirected,
         lambda left: note(f"{wanted.trace}: still recorded: {', '.join(left)}; SIGINT or SIGUSR2 ends it"),
         finished,
         ProgressNote("making the trace"),

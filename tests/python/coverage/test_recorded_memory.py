@@ -33,7 +33,6 @@ def recorded(folder: Path, *command: object, under: str = "glibc") -> list[Cover
         ("shared", "shared", 40),
         ("zeroed", "files", 40),
         ("break", "mapped", 40),
-        ("own", "mapped", 38),
     ],
 )
 def test_memory_beyond_malloc_is_named_by_its_kind(
@@ -48,7 +47,7 @@ def test_memory_beyond_malloc_is_named_by_its_kind(
 
 
 @pytest.mark.parametrize("under", ["glibc", "scalloc", "llheap"])
-@pytest.mark.parametrize("kind", ["blocks", "children"])
+@pytest.mark.parametrize("kind", ["blocks", "children", "own"])
 def test_malloc_explains_what_it_serves_under_each_allocator(
     tmp_path: Path, outside: Path, kind: str, under: str
 ) -> None:

@@ -13,6 +13,7 @@ PARTS = {
     "files": "data of its files",
     "shared": "shared memory",
 }
+RECORD = "heaplab record sees what that does, and heaplab compare x.trace replays it"
 BUILD = "heaplab compare --arm one=./build-with-one --arm other=./build-with-another compares builds of it"
 
 
@@ -51,7 +52,7 @@ def what_would_tell(of: Coverage) -> str:
     if of.program.startswith("python"):
         return "PYTHONMALLOC=malloc gives Python's own arenas to malloc"
     if of.mallocs:
-        return f"{compiled_in(of.mallocs)}: {BUILD}"
+        return f"{compiled_in(of.mallocs)}: {RECORD}; {BUILD}"
     return f"its file names no malloc that is known here; {BUILD}"
 
 

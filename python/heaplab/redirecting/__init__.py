@@ -1,0 +1,1 @@
+"""Mallocs that a program brings along: which of its functions are redirected to the recorder, and how."""
