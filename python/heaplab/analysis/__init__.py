@@ -14,8 +14,9 @@ from heaplab.analysis.factorial import Effect as Effect, effects as effects
 from heaplab.analysis.gate_cells import (
     GateCell as GateCell,
     GateLimits as GateLimits,
+    beside as beside,
+    blocks_for_limits as blocks_for_limits,
     gate_cells as gate_cells,
-    seconds_for_limits as seconds_for_limits,
 )
 from heaplab.analysis.gate_outcome import Gate as Gate, GateOutcome as GateOutcome
 from heaplab.analysis.leaders import (
@@ -24,8 +25,10 @@ from heaplab.analysis.leaders import (
     rankings as rankings,
 )
 from heaplab.analysis.metrics import (
+    END as END,
     FAULTS as FAULTS,
     INSTRUCTIONS as INSTRUCTIONS,
+    MEAN as MEAN,
     MEMORY as MEMORY,
     OPERATIONS as OPERATIONS,
     PEAK as PEAK,
@@ -33,7 +36,12 @@ from heaplab.analysis.metrics import (
     SYSTEM as SYSTEM,
     WALL as WALL,
 )
-from heaplab.analysis.power import Outlook as Outlook, Power as Power, power_of as power_of
+from heaplab.analysis.power import (
+    Outlook as Outlook,
+    Power as Power,
+    power_of as power_of,
+    seconds_of_round as seconds_of_round,
+)
 from heaplab.analysis.rows import (
     CELL_COLUMNS as CELL_COLUMNS,
     RUN_COLUMNS as RUN_COLUMNS,

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 
 from heaplab import stats
-from heaplab.analysis.metrics import INSTRUCTIONS, MEMORY
-from heaplab.analysis.power import block_seconds
+from heaplab.analysis.metrics import END, FAULTS, INSTRUCTIONS, MEAN, MEMORY
 from heaplab.analysis.study import MeasuredCell, Study
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.results import spec
+from heaplab.results import server_spec, spec
 from heaplab.stats import GateVerdict, Interval
 
 UNDER_CALLGRIND = spec.MetricSpec(title="instructions under callgrind", unit="1")
+TIME = "time"  # a measure: of an experiment its main metric, whichever clock that is
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class GateCell:
 
     experiment: str
     cell: MeasuredCell
+    measure: str  # what the metric measures: TIME, or which memory
     metric: str
     about: spec.MetricSpec
     ratio: Interval
@@ -46,7 +47,7 @@ class GateCell:
 
     @property
     def is_time(self) -> bool:
-        return self.metric not in (MEMORY, INSTRUCTIONS)
+        return self.measure == TIME
 
     @property
     def noise_floor(self) -> float:
@@ -66,6 +67,18 @@ class GateCell:
         if self.noise_floor > self.limit:
             return f"noise of {100 * self.noise_floor:.1f} %"
         return "wide" if self.ratio.low <= 1 + self.limit else "many compared"
+
+
+def beside(analyses: Sequence[Analysis]) -> list[GateCell]:
+    """What has no limit and tells why memory changed: the page faults of every cell."""
+    return [
+        cell_of(study, cell, "faults", FAULTS, inf, counts=False)
+        for analysis in analyses
+        if not analysis.campaign.instructions
+        for study in analysis.between_allocators
+        for cell in study.cells_that_count
+        if study.shows(cell, FAULTS)
+    ]
 
 
 def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCell]:
@@ -103,39 +116,42 @@ def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCel
     ]
 
 
-def seconds_for_limits(analysis: Analysis, cells: Sequence[GateCell]) -> float:
-    """Seconds of further measuring that the limits need; infinity if a cell gives no estimate yet.
-
-    Every cell gets as many more blocks as the cell that needs the most.
-    """
-    studies = analysis.between_allocators
-    of_round = sum(block_seconds(study, cell) for study in studies for cell in study.cells_run)
+def blocks_for_limits(cells: Sequence[GateCell]) -> float:
+    """The further blocks that the cell needs that needs the most; infinity without intervals."""
     silent = [each for each in cells if each.is_silent and each.metric != INSTRUCTIONS]
     more = [
         (stats.times_the_blocks_of_gate(comparison.ratio, comparison.control, comparison.limit) - 1)
         * comparison.ratio.count
         for comparison in silent
     ]
-    return max(more, default=0.0) * of_round
+    return max(more, default=0.0)
 
 
 def cells_of(analysis: Analysis, limits: GateLimits) -> Iterator[GateCell]:
     """The cells of one campaign; under callgrind with the counts of instructions alone."""
     for study in analysis.between_allocators:
         counts = bool(analysis.campaign.instructions)
-        looked_at = {INSTRUCTIONS: limits.instructions} if counts else metrics_of(study, limits)
         for cell in study.cells_that_count:
-            for metric, limit in looked_at.items():
+            for measure, (metric, limit) in judged_of(study, limits, counts=counts).items():
                 if study.shows(cell, metric):
-                    yield cell_of(study, cell, metric, limit, counts)
+                    yield cell_of(study, cell, measure, metric, limit, counts=counts)
 
 
-def metrics_of(study: Study, limits: GateLimits) -> dict[str, float]:
-    timed = {study.main_metric: limits.slower} if study.is_timed else {}
-    return {**timed, MEMORY: limits.memory, INSTRUCTIONS: limits.instructions}
+def judged_of(study: Study, limits: GateLimits, *, counts: bool) -> dict[str, tuple[str, float]]:
+    """The metric and the limit of every measure. Memory is judged whole: its peak, its mean and its end."""
+    counted = {INSTRUCTIONS: (INSTRUCTIONS, limits.instructions)}
+    if counts:
+        return counted
+    server = study.workload.server
+    end = server_spec.after(server.idle_s[-1]) if server else END
+    memories = {"memory": MEMORY, "mean-memory": MEAN, "end-memory": end}
+    timed = {TIME: (study.main_metric, limits.slower)} if study.is_timed else {}
+    return timed | {name: (metric, limits.memory) for name, metric in memories.items()} | counted
 
 
-def cell_of(study: Study, cell: MeasuredCell, metric: str, limit: float, counts: bool) -> GateCell:
+def cell_of(
+    study: Study, cell: MeasuredCell, measure: str, metric: str, limit: float, *, counts: bool
+) -> GateCell:
     def ratio_of(name: str) -> Interval:
         if counts:
             return stats.spread(*study.pair(cell, study.baseline, name, metric))
@@ -148,10 +164,12 @@ def cell_of(study: Study, cell: MeasuredCell, metric: str, limit: float, counts:
     return GateCell(
         study.experiment.id,
         cell,
+        measure,
         metric,
         about,
         ratio.inverse() if rate else ratio,
         limit,
         control.inverse() if rate else control,
         study.median(cell, new, metric),
+        GateVerdict.NOT_JUDGED if limit == inf else GateVerdict.COULD_NOT_TELL,
     )

@@ -23,6 +23,7 @@ class Gate:
     cells: Sequence[GateCell]
     lost: Sequence[Run] = ()
     coverage: Sequence[Coverage] = ()  # of the program that OLD and NEW serve, as a pilot run showed
+    beside: Sequence[GateCell] = ()  # what has no limit
 
     @property
     def outcome(self) -> GateOutcome:

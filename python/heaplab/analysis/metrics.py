@@ -12,6 +12,7 @@ PROCESS_METRICS = {
     "cpu_time": spec.MetricSpec(title="CPU time", unit="s"),
     "peak_memory": spec.MetricSpec(title="peak memory with page tables", unit="B"),
     "mean_memory": spec.MetricSpec(title="mean memory with page tables", unit="B"),
+    "end_memory": spec.MetricSpec(title="memory at the end with page tables", unit="B"),
     "footprint": spec.MetricSpec(title="peak memory with page tables", unit="B"),
     "page_faults": spec.MetricSpec(title="page faults", unit="1"),
     "voluntary_switches": spec.MetricSpec(title="voluntary switches", unit="1"),
@@ -22,6 +23,7 @@ COUNTED_METRICS = {"instructions": spec.MetricSpec(title="instructions in user m
 PEAK = "peak_memory"  # a workload that declares this metric reports it without page tables
 # the basis of verdicts on memory: includes page tables, the price of sparse address space
 MEMORY = "footprint"
+MEAN, END = "mean_memory", "end_memory"
 WALL, CPU = "wall_time", "cpu_time"
 FAULTS = "page_faults"
 SYSTEM = "system_time"
@@ -77,6 +79,8 @@ def _process_value(process: Process, metric: str) -> float | None:
         metric = PEAK  # this peak already includes page tables
     if metric == CPU:
         return process.user_time + process.system_time
+    if metric == END:
+        return float(sum(process.memory[-1][1:])) if process.peak_memory and process.memory else None
     if metric == FAULTS:
         return process.minor_faults + process.major_faults
     value = getattr(process, metric)

@@ -20,6 +20,7 @@ from heaplab.comparison.run_campaign import is_measured
 from heaplab.comparison.shown_results import load
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import auto_budget, run_gate
+from heaplab.gate.whole_budget import WholeBudget
 from heaplab.machine import host
 from heaplab.options.given_options import GateOptions, Subject
 from heaplab.options.measuring_options import COUNTERS, ONLY_CALLGRIND
@@ -34,8 +35,8 @@ from heaplab.stats import GateVerdict
 FILE_NAME = "bisect.json"
 MORE_BUDGETS = (1, 2)  # times the budget: further measuring of a commit that could not be judged
 SEEDS = 1000  # added to the seed of a confirmation: more than a campaign has blocks, so no seed is reused
-# Experiment, cell and measure: time, memory or instructions. A measure stands for its metric because the
-# clock that tells the time may differ between gates.
+# Experiment, cell and measure: time, instructions, or which memory. A measure stands for its metric because
+# the clock that tells the time may differ between gates.
 Compared = tuple[str, tuple[tuple[str, Parameter], ...], str]
 
 
@@ -116,7 +117,7 @@ class CommitGate:
         request = request_of(benchmark, arms, options)
         paths, stopped = [folder / store.FILE_NAME], ""
         if work.instructions == ONLY_CALLGRIND or not is_measured(folder, request):
-            paths, stopped = run_gate.measured(request, folder, limits, options)
+            paths, stopped = run_gate.measured(request, folder, limits, options, WholeBudget(request.budget))
         found = judged(paths, limits, concerned)
         for times in MORE_BUDGETS if work.instructions != ONLY_CALLGRIND else ():
             if not stopped and found.state is State.COULD_NOT_TELL and not found.why:
@@ -165,7 +166,7 @@ def judged(
 
 
 def compared_in(gate_cell: analysis.GateCell) -> Compared:
-    return gate_cell.experiment, gate_cell.cell, gate_output.measure_of(gate_cell)
+    return gate_cell.experiment, gate_cell.cell, gate_cell.measure
 
 
 def refuse_uncounted(work: Work) -> None:

@@ -80,6 +80,7 @@ class Runner:
     runs_of_earlier_budgets: int = 0  # number of runs that an earlier budget paid for
     spent: float = 0.0  # s of the budget that were spent before the first run of this session
     precise: Precise = lambda _cell, _runs: False
+    pointless: Callable[[], bool] = lambda: False  # asked before each round that a budget may cut off
     listen: Callable[[Progress], None] = lambda _progress: None
     clock: Callable[[], float] = time.monotonic
 
@@ -109,6 +110,8 @@ class Runner:
         """
         number = 0
         while still_open := [item for item in self._comparisons if self._is_open(item, number)]:
+            if number >= plan.ROUNDS_AT_LEAST and self.pointless():
+                return self._finish(End(reason="budget"))
             for comparison in plan.round_order(self.campaign, still_open, number):
                 if number >= plan.ROUNDS_AT_LEAST and self._beyond_budget(comparison):
                     return self._finish(End(reason="budget"))

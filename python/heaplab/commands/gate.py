@@ -25,14 +25,20 @@ LIMITS: Options = [
         "--max-slower",
         type=SHARE,
         default="5%",
-        help="Time NEW may take beyond OLD's; --precision is then half of it at most, if not given.",
+        help="Time NEW may take beyond OLD's, and instructions that it may execute, if that has no limit of "
+        "its own; --precision is then half of it at most, if not given.",
     ),
-    click.option("--max-memory", type=SHARE, default="3%", help="Peak memory NEW may need beyond OLD's."),
+    click.option(
+        "--max-memory",
+        type=SHARE,
+        default="3%",
+        help="Memory NEW may need beyond OLD's: at its peak, in the mean and at the end.",
+    ),
     click.option(
         "--max-instructions",
         type=SHARE,
-        default="5%",
-        help="Instructions NEW may execute beyond OLD's, where they are counted.",
+        help="Instructions NEW may execute beyond OLD's, where they are counted; alone it is the limit of "
+        "time too.  [default: that of --max-slower]",
     ),
     click.option(
         "--instructions",

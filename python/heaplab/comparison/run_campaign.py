@@ -1,7 +1,7 @@
 """Carries out a campaign for a command: opens it, measures with a progress bar, keeps finished runs."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from heaplab.results.records import Campaign, Run, Timing
 from heaplab.screen import exit_status
 from heaplab.screen.notes import note
 
+Pointless = Callable[[analysis.Analysis], bool]
 TO_GO_ON = "the same command goes on"  # what a user may do after an interruption
 
 
@@ -85,11 +86,16 @@ def interrupted(how: str) -> str:
 
 
 def run_campaign(
-    opened: OpenedCampaign, needed: dict[str, int], options: HowOptions, to_go_on: str = ""
+    opened: OpenedCampaign,
+    needed: dict[str, int],
+    options: HowOptions,
+    to_go_on: str = "",
+    pointless: Pointless | None = None,
 ) -> str:
     """Measure the missing runs; return why measuring was stopped, "" if it was not.
 
-    Finished runs survive an interruption and a full disk; `to_go_on` says how the user can continue.
+    Finished runs survive an interruption and a full disk; `to_go_on` says how the user can continue. Before
+    each round, `pointless` tells from what was measured so far whether more of it decides nothing.
     """
     if opened.unreadable:
         note(store.left_out(opened.store.path, opened.unreadable))
@@ -111,6 +117,7 @@ def run_campaign(
             runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
             spent=opened.spent,
             precise=precise_enough(campaign, opened.timings),
+            pointless=lambda: bool(pointless and pointless(so_far(opened))),
             listen=bar.listen,
         )
         try:
@@ -124,6 +131,23 @@ def run_campaign(
     if stopped:
         note(stopped)
     return stopped
+
+
+def so_far(opened: OpenedCampaign) -> analysis.Analysis:
+    """What a campaign that is going on has measured."""
+    return analysis.Analysis(
+        store.Results(
+            path=opened.store.path,
+            campaign=opened.campaign,
+            host=None,
+            libraries=opened.libraries,
+            runs=opened.runs,
+            end=None,
+            runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
+            unreadable=[],
+            timings=opened.timings,
+        )
+    )
 
 
 def precise_enough(campaign: Campaign, timings: Mapping[str, Timing]) -> Precise:

@@ -1,12 +1,10 @@
 """Counts the instructions of a gate under callgrind, in a separate campaign."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from heaplab import analysis
-from heaplab.analysis.power import block_seconds
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.comparison.benchmark import with_note
@@ -22,7 +20,6 @@ from heaplab.screen.notes import note
 
 FOLDER = "callgrind"  # within the folder of the gate
 BLOCKS = 3  # counts vary little: they need fewer blocks than times, but enough to see whether they vary
-SLOWER = 50  # times that a run takes longer under callgrind
 LONGER = 1.5  # times its share of the budget that a run may take, since other programs may delay a run
 NOTE = "Runs were carried out under callgrind: only their instructions mean something."
 
@@ -46,30 +43,6 @@ def counted(request: Request, folder: Path, options: GateOptions, share: float) 
     for reason in dict.fromkeys(reasons):
         note(f"not counted under callgrind: {reason}")
     return [opened.store.path]
-
-
-@dataclass(frozen=True)
-class Offer:
-    """The experiments that can be counted, and the time that counting takes."""
-
-    names: list[str]
-    seconds: float
-
-
-def offer_of(request: Request, measured: analysis.Analysis) -> Offer | None:
-    """The offer to count what can be counted of a request; None if nothing can be."""
-    cells = [
-        cell
-        for comparison in plan.comparisons(campaigns.campaign_of(counting(request)))
-        for cell in comparison.cells
-    ]
-    names = list(dict.fromkeys(cell.experiment.id for cell in cells))
-    walls = {
-        study.experiment.id: sum(block_seconds(study, cell) for cell in study.cells_run)
-        for study in measured.between_allocators
-    }
-    seconds = SLOWER * BLOCKS * sum(walls.get(name, 0.0) for name in names)
-    return Offer(names, seconds) if names else None
 
 
 def counting(request: Request) -> Request:

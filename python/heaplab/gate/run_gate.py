@@ -24,8 +24,9 @@ from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import auto_budget
 from heaplab.gate.auto_budget import in_words
-from heaplab.gate.count_instructions import counted, is_uncounted, offer_of
-from heaplab.machine import callgrind
+from heaplab.gate.count_instructions import counted, is_uncounted
+from heaplab.gate.fall_back import PointlessTimes, counts_of_silent
+from heaplab.gate.whole_budget import WholeBudget
 from heaplab.options.arm_options import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.options.given_options import GateOptions, Subject
 from heaplab.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND, refuse_program_beside_suite
@@ -38,7 +39,7 @@ from heaplab.screen.exit_status import DONE
 from heaplab.screen.notes import note
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
-SPARE, LEAST_S = 3.0, 30.0  # budget of counting: so many times its estimate, but at least so many seconds
+COUNTED_SHARE = 0.5  # of the budget, for counting beside times
 OLD, NEW = "old", "new"
 
 
@@ -54,73 +55,54 @@ def gate(
     subject = Subject(program=program, suite=options.suite, source=options.source)
     catalog = catalogs.load(extra)
     given = [arm_given(catalog, name, text) for name, text in ((OLD, old), (NEW, new))]
-    if options.instructions == COUNTERS and is_typed("max_instructions"):
+    if options.instructions == COUNTERS and is_typed("max_instructions") and not options.auto:
         refuse_uncounted(given, program)
     arms, benchmark = compared(catalog, given, subject, options.quiet)
     request, folder = request_of(benchmark, arms, options), options.output or DEFAULT_PARENT / "gate"
     limits = limits_of(options)
-    paths, stopped = measured(request, folder, limits, options)
+    whole = WholeBudget(auto_budget.MOST_S if options.automatic else request.budget)
+    paths, stopped = measured(request, folder, limits, options, whole)
     if options.instructions == COUNTERS and not stopped:
-        paths += counted_where_silent(paths[0], request, folder, limits, options)
+        timed = analysis.Analysis(load(paths[0]))
+        paths += counts_of_silent(timed, request, folder, limits, options, whole)
     return tell(paths, limits, options) or int(bool(stopped))
 
 
 def measured(
-    request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
+    request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions, whole: WholeBudget
 ) -> tuple[list[Path], str]:
     """The results files of a gate, and why measuring was stopped, "" if it was not."""
-    share = 0.5 if options.instructions == CALLGRIND else 1.0
-    budget = request.budget and request.budget * share
-    request = replace(request, budget=budget, precision=precision_of(options))
-    paths, stopped = [], ""
+    request = replace(request, precision=precision_of(options, limits))
+    paths, share = [], 1.0
     if options.instructions != COUNTERS:
-        paths = counted(request, folder, options, share)
-    if options.instructions != ONLY_CALLGRIND:
-        campaign, needed = opened_for(request, folder, options, share)
-        stopped = run_campaign(campaign, needed, options, TO_GO_ON)
-        if options.automatic and not stopped:
-            stopped = auto_budget.go_on(campaign.store.path, request, limits, options)
-        paths = [campaign.store.path, *paths]
-    return paths, stopped
+        part = COUNTED_SHARE if options.instructions == CALLGRIND else 1.0
+        budget = request.budget and part * request.budget
+        paths = counted(replace(request, budget=budget), folder, options, part)
+        request, share = whole.rest(request)
+    if options.instructions == ONLY_CALLGRIND:
+        return paths, ""
+    campaign, needed = opened_for(request, folder, options, share)
+    pointless = PointlessTimes(request, limits, whole) if options.auto else None
+    stopped = run_campaign(campaign, needed, options, TO_GO_ON, pointless)
+    if options.automatic and not stopped:
+        stopped = auto_budget.go_on(campaign.store.path, request, limits, options, pointless)
+    return [campaign.store.path, *paths], stopped
 
 
 def limits_of(options: GateOptions) -> analysis.GateLimits:
-    return analysis.GateLimits(options.max_slower, options.max_memory, options.max_instructions)
+    """One limit governs time and counts unless two are given."""
+    counts = options.max_slower if options.max_instructions is None else options.max_instructions
+    slower = options.max_slower if is_typed("max_slower") else counts
+    return analysis.GateLimits(slower, options.max_memory, counts)
 
 
-def precision_of(options: GateOptions) -> float:
+def precision_of(options: GateOptions, limits: analysis.GateLimits) -> float:
     """The precision that the user typed, or else at most half of the limit for time.
 
     With half the limit, neither the interval of NEW nor that of OLD against itself, which gives the noise
     floor, exceeds the limit by its width alone.
     """
-    return options.precision if is_typed("precision") else min(options.precision, options.max_slower / 2)
-
-
-def counted_where_silent(
-    path: Path, request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions
-) -> list[Path]:
-    """With --auto, count the instructions of experiments whose times could not tell; else offer to do so."""
-    measured = analysis.Analysis(load(path))
-    silent = [
-        gate_cell
-        for gate_cell in analysis.gate_cells([measured], limits)
-        if gate_cell.is_silent and gate_cell.is_time
-    ]
-    names = {arm.experiment for arm in silent}
-    asked = replace(request, experiments=[item for item in request.experiments if item.id in names])
-    offer = offer_of(asked, measured) if silent else None
-    if offer is None:
-        return []
-    said = f"instructions under callgrind may tell {', '.join(offer.names)}: about {in_words(offer.seconds)}"
-    if absent := callgrind.why_absent():
-        note(f"{said}; {absent}")
-        return []
-    if not options.auto:
-        note(f"{said}; --auto counts them")
-        return []
-    note(said)
-    return counted(replace(asked, budget=max(offer.seconds * SPARE, LEAST_S)), folder, options, 1.0)
+    return options.precision if is_typed("precision") else min(options.precision, limits.slower / 2)
 
 
 def is_typed(parameter: str) -> bool:
@@ -183,11 +165,12 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
 
 def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.Gate:
     """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
-    cells = analysis.gate_cells([analysis.Analysis(result) for result in results], limits)
+    measured = [analysis.Analysis(result) for result in results]
+    cells = analysis.gate_cells(measured, limits)
     lost = [run for result in results for run in without_figure(result.runs) if not is_uncounted(result, run)]
     if cells or lost:
         pilots = [result.campaign.pilot for result in results if result.campaign.pilot]
-        return analysis.Gate(cells, lost, pilots[0].coverage if pilots else ())
+        return analysis.Gate(cells, lost, pilots[0].coverage if pilots else (), analysis.beside(measured))
     short = [result.campaign.budget for result in results if result.end and result.end.reason == "budget"]
     if short and short[0]:
         raise HeaplabError(

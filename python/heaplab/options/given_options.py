@@ -62,7 +62,7 @@ class GateOptions(HowOptions):
     instructions: str
     max_slower: float
     max_memory: float
-    max_instructions: float
+    max_instructions: float | None
     auto: bool = False
     automatic: bool = False  # --budget auto: the budget is that of a first look
     strict: bool = False

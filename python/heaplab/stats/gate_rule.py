@@ -4,7 +4,8 @@ A ratio of new to old, where lower is better, is
 
 - WORSE           if its whole interval lies above the limit, and above the noise floor,
 - NOT_WORSE       if its whole interval lies below the limit, and the noise floor is not above the limit,
-- COULD_NOT_TELL  otherwise: this machine could not tell.
+- COULD_NOT_TELL  otherwise: this machine could not tell;
+- NOT_JUDGED      if it has no limit, and stands beside the others for its reader.
 
 The noise floor is the largest difference that the interval of old against itself does not exclude. The limit
 is the user's and never moves: where noise exceeds it, the gate has no answer. A gate that fails although no
@@ -24,6 +25,7 @@ class GateVerdict(StrEnum):
     WORSE = "worse"
     NOT_WORSE = "not worse"
     COULD_NOT_TELL = "could not tell"
+    NOT_JUDGED = "not judged"
 
 
 def judge_gate(

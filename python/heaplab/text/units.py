@@ -1,7 +1,7 @@
 """Numbers for people: the only module that turns values in base units into text."""
 
 from dataclasses import dataclass
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # units are shown without importing numpy
@@ -61,16 +61,21 @@ def show(value: float, unit: str) -> str:
     return f"{number}{'' if unit in ('1', '1/s') else ' '}{step.label}".strip()
 
 
-def ratio(value: float) -> str:
+def ratio(value: float, places: int = 2) -> str:
     """0.7214 -> "0.72×"."""
-    return f"{digits(value) if value >= 10 else f'{value:.2f}'}×" if isfinite(value) else NOTHING
+    return f"{digits(value) if value >= 10 else f'{value:.{places}f}'}×" if isfinite(value) else NOTHING
 
 
-def bounds(interval: "Interval") -> str:
+def bounds(interval: "Interval", places: int = 2) -> str:
     """The interval of a ratio, "0.70–0.74", or the statement that there is none."""
     if not interval.bounded:
         return "no interval"
-    return f"{interval.low:.2f}–{interval.high:.2f}"
+    return f"{interval.low:.{places}f}–{interval.high:.{places}f}"
+
+
+def places_for(limit: float) -> int:
+    """The places behind the point that show a tenth of a limit, at least two: 0.05 -> 3."""
+    return max(2, 1 + ceil(-log10(limit))) if 0 < limit < 1 else 2
 
 
 def percent(share: float) -> str:

@@ -2,21 +2,46 @@
 
 import json
 import re
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from xml.etree import ElementTree
 
+import click
 import numpy as np
 import pytest
 import synthetic
 from laboratory import WARM, Call, Laboratory, failure, refusal, success
 from rich.console import Console
 
-from heaplab.analysis import Gate, GateCell, GateLimits, GateOutcome, gate_cells, seconds_for_limits
+from heaplab.analysis import (
+    Analysis,
+    Gate,
+    GateCell,
+    GateLimits,
+    GateOutcome,
+    beside,
+    blocks_for_limits,
+    gate_cells,
+)
+from heaplab.campaign.begin_or_resume import Request
+from heaplab.commands.gate import gate as gate_command
 from heaplab.errors import HeaplabError
 from heaplab.gate import auto_budget, run_gate
-from heaplab.report.terminal.gate_output import as_bencher, as_markdown, headline, plain_gate, print_gate
+from heaplab.gate.fall_back import PointlessTimes, counts_of_silent, offer_of
+from heaplab.gate.whole_budget import WholeBudget
+from heaplab.options.given_options import GateOptions
+from heaplab.options.program_command import TYPED
+from heaplab.report.terminal.gate_output import (
+    as_bencher,
+    as_markdown,
+    fields,
+    headline,
+    plain_gate,
+    print_gate,
+)
 from heaplab.results import store
 from heaplab.results.records import CONTROL_SUFFIX, Coverage, End, Pilot, Run, Status
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
@@ -108,6 +133,28 @@ def simulated(tmp_path: Path, effect: synthetic.Effect | synthetic.Effects, **mo
     return gate_cells([synthetic.analysis_of(records, tmp_path)], LIMITS)
 
 
+def simulated_analysis(tmp_path: Path) -> Analysis:
+    return synthetic.analysis_of(synthetic.campaign(["old", "new"], synthetic.experiments()[:1]), tmp_path)
+
+
+def is_worse(cell: GateCell) -> bool:
+    return cell.verdict is GateVerdict.WORSE
+
+
+def gate_options(**given: object) -> GateOptions:
+    """The options of a gate as click gives them, with their defaults."""
+    every = {
+        "quiet": True,
+        "suite": None,
+        "source": None,
+        "instructions": "counters",
+        "max_slower": 0.05,
+        "max_memory": 0.03,
+        "max_instructions": None,
+    }
+    return GateOptions(**every | given)
+
+
 def slow_with_two_threads(name: str, cell: dict) -> tuple[float, float]:
     return (1.3 if name == "new" and cell["threads"] == 2 else 1.0), 1.0
 
@@ -128,11 +175,108 @@ def test_what_the_machine_could_not_tell_is_said(tmp_path: Path) -> None:
     assert "could not tell: noise of " in as_markdown(Gate(cells), "")
 
 
-def test_memory_has_a_limit_of_its_own(tmp_path: Path) -> None:
-    found = simulated(tmp_path, {"new": (1.0, 1.04)})
-    assert {comparison.metric for comparison in found if comparison.verdict is GateVerdict.WORSE} == {
-        "footprint"
-    }
+def larger_at_the_end(run: Run) -> Run:
+    *before, (at, resident, tables) = run.process.memory
+    return synthetic.with_process(run, memory=[*before, (at, int(1.13 * resident), tables)])
+
+
+@pytest.mark.parametrize(
+    ("changed", "worse"),
+    [
+        (lambda run: synthetic.with_process(run, mean_memory=1.13 * run.process.mean_memory), "mean-memory"),
+        (larger_at_the_end, "end-memory"),
+    ],
+)
+def test_memory_is_judged_at_its_peak_in_the_mean_and_at_the_end(
+    tmp_path: Path, changed: Callable[[Run], Run], worse: str
+) -> None:
+    every = {cell.measure for cell in simulated(tmp_path, {"new": (1.0, 1.04)}) if is_worse(cell)}
+    assert every == {"memory", "mean-memory", "end-memory"}
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], effect={})
+    altered = synthetic.of_runs(records, lambda run: changed(run) if run.allocator == "new" else run)
+    found = gate_cells([synthetic.analysis_of(altered, tmp_path)], LIMITS)
+    assert {cell.measure for cell in found if is_worse(cell)} == {worse}
+
+
+@pytest.mark.parametrize(
+    ("typed", "limits"),
+    [
+        ({}, (0.05, 0.05)),
+        ({"max_slower": 0.03}, (0.03, 0.03)),
+        ({"max_instructions": 0.01}, (0.01, 0.01)),
+        ({"max_slower": 0.03, "max_instructions": 0.01}, (0.03, 0.01)),
+    ],
+)
+def test_one_limit_governs_time_and_counts_unless_two_are_given(
+    typed: dict[str, float], limits: tuple[float, float]
+) -> None:
+    options = gate_options(**typed)
+    with click.Context(gate_command) as context:
+        context.meta[TYPED] = typed
+        found = run_gate.limits_of(options)
+        assert run_gate.precision_of(options, found) == min(0.02, limits[0] / 2)
+    assert (found.slower, found.instructions) == limits
+
+
+@pytest.mark.parametrize(
+    ("limit", "shown"), [(0.1, "1.00×"), (0.05, "1.004×"), (0.01, "1.004×"), (0.005, "1.0040×")]
+)
+def test_figures_have_as_many_digits_as_their_limit_needs(tmp_path: Path, limit: float, shown: str) -> None:
+    cell = replace(simulated(tmp_path, {})[0], ratio=Interval(1.004, 1.003, 1.005, 10), limit=limit)
+    assert fields(cell)[2] == shown
+    assert len(fields(cell)[5]) == len(shown)
+
+
+# ---------------------------------------------------------------- counts in place of times
+
+
+def request_of_simulated() -> Request:
+    items = synthetic.experiments()[:1]
+    works = {item.workload: synthetic.WORKLOADS[item.workload] for item in items}
+    arms = [synthetic.library(name) for name in ("old", "new")]
+    return Request(experiments=items, workloads=works, scale="quick", libraries=arms, command=["heaplab"])
+
+
+@pytest.mark.parametrize(
+    ("noise", "budget", "ends"),
+    [
+        (0.3, 600.0, True),  # times need hours, counts minutes
+        (0.3, 60.0, False),  # counts have no room either
+        (0.3, None, False),
+        (0.001, 600.0, False),  # times tell
+    ],
+)
+def test_times_end_where_they_need_more_than_counts_leave_of_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noise: float, budget: float | None, ends: bool
+) -> None:
+    monkeypatch.setattr("heaplab.machine.callgrind.shutil.which", str)
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], noise=noise, effect={})
+    rule = PointlessTimes(request_of_simulated(), LIMITS, WholeBudget(budget))
+    assert rule(synthetic.analysis_of(records, tmp_path)) is ends
+
+
+def test_without_intervals_times_go_on_while_a_round_fits_beside_the_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heaplab.machine.callgrind.shutil.which", str)
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], blocks=2, effect={})
+    measured = synthetic.analysis_of(records, tmp_path)
+    offer = offer_of(request_of_simulated(), measured, gate_cells([measured], LIMITS))
+    for spare, ends in ((1.0, True), (60.0, False)):
+        whole = WholeBudget(offer.seconds + spare)
+        assert PointlessTimes(request_of_simulated(), LIMITS, whole)(measured) is ends
+
+
+def test_counts_that_have_no_room_are_not_begun_and_the_budget_that_has_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("heaplab.machine.callgrind.shutil.which", str)
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], noise=0.3, effect={})
+    measured = synthetic.analysis_of(records, tmp_path)
+    whole = WholeBudget(20.0, began=time.monotonic() - 15)
+    asked = (measured, request_of_simulated(), tmp_path, LIMITS, gate_options(auto=True), whole)
+    assert counts_of_silent(*asked) == []
+    assert re.search(r"about \d+s, and [45]s are left: --budget \d+s has room", capsys.readouterr().err)
 
 
 def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Path) -> None:
@@ -160,10 +304,13 @@ def test_bencher_gets_values_with_bounds_in_its_own_form(tmp_path: Path) -> None
 def test_a_table_for_a_pull_request_has_the_worst_first(tmp_path: Path) -> None:
     cells = simulated(tmp_path, slow_with_two_threads)
     lines = as_markdown(Gate(cells), "heaplab gate a|b").splitlines()
-    assert lines[0].startswith("**heaplab gate: WORSE: 2 of 12 ")
+    assert lines[0].startswith("**heaplab gate: WORSE: 2 of 24 ")
     table = [line for line in lines if line.startswith("|")]
     assert "| worse |" in table[2]
     assert "| not worse |" in table[-1]
+    faults = as_markdown(Gate(cells[:1], beside=beside([simulated_analysis(tmp_path)])), "").splitlines()
+    assert "| page faults |" in faults[5]
+    assert "| – | not judged |" in faults[5]
     assert {line.count("|") for line in table} == {8}
 
 
@@ -338,7 +485,7 @@ def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -
     noisy = synthetic.analysis_of(records, tmp_path)
     before = gate_cells([noisy], LIMITS)
     assert Gate(before).outcome is GateOutcome.COULD_NOT_TELL
-    assert 1 < seconds_for_limits(noisy, before) < inf
+    assert 1 < blocks_for_limits(before) < inf
     told = [replace(comparison, told_by_count=True) for comparison in before if comparison.is_time]
     assert {comparison.why for comparison in told} == {"instructions tell"}
     assert Gate(told).outcome is GateOutcome.NOT_WORSE

@@ -292,6 +292,16 @@ def test_a_program_with_threads_is_named_and_not_counted(gate: Call) -> None:
     assert "there is nothing to judge" in printed
 
 
+def test_with_one_limit_counts_take_the_place_of_times_that_cannot_tell(
+    lab: Laboratory, built: dict[str, Path]
+) -> None:
+    words = (*WARM, "--auto", "--max-instructions", "1%", "--precision", "60%", "--budget", "200s", "--json")
+    printed = success(lab.heaplab("gate", built["10"], built["11"], *words, "--", built["calling"]), 3)
+    cells = {cell["measure"]: cell for cell in json.loads(printed.splitlines()[-1])["cells"]}
+    assert cells["time"]["limit"] == cells["instructions"]["limit"] == 0.01
+    assert cells["instructions"]["verdict"] == "worse"
+
+
 @pytest.mark.long
 def test_counts_stand_beside_times(lab: Laboratory, built: dict[str, Path]) -> None:
     words = (built["10"], built["100"], *WARM, "--instructions", "callgrind", "--budget", "200s")

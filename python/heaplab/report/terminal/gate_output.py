@@ -5,7 +5,6 @@ known.
 """
 
 from collections.abc import Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,14 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.analysis import INSTRUCTIONS, MEMORY, Gate, GateCell, GateOutcome
+from heaplab.analysis import Gate, GateCell, GateOutcome
 from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
 from heaplab.report.words import beyond_malloc
-from heaplab.stats import LEVEL, GateVerdict
+from heaplab.stats import LEVEL, GateVerdict, finite
 from heaplab.text import markdown, units
 
-ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE)
+ORDER = (GateVerdict.WORSE, GateVerdict.COULD_NOT_TELL, GateVerdict.NOT_WORSE, GateVerdict.NOT_JUDGED)
 TONES = {
     GateOutcome.WORSE: "red",
     GateOutcome.FAILED: "red",
@@ -54,16 +53,22 @@ def ordered_cells(cells: Sequence[GateCell]) -> list[GateCell]:
     return sorted(cells, key=lambda cell: (ORDER.index(cell.verdict), -cell.ratio.estimate))
 
 
+def rows_of(gate: Gate) -> list[GateCell]:
+    """All that a table shows: the cells, the worst first, then what stands beside them."""
+    return ordered_cells([*gate.cells, *gate.beside])
+
+
 def fields(gate_cell: GateCell) -> tuple[str, ...]:
-    """One row, in the order of HEADS."""
+    """One row, in the order of HEADS, with as many digits as its limit needs."""
     verdict = f"{gate_cell.verdict}: {gate_cell.why}" if gate_cell.why else str(gate_cell.verdict)
+    places = units.places_for(gate_cell.limit)
     return (
         f"{gate_cell.experiment} {cell_name(gate_cell.cell) if gate_cell.cell else ''}".strip(),
         gate_cell.about.title,
-        units.ratio(gate_cell.ratio.estimate),
-        units.bounds(gate_cell.ratio),
-        units.bounds(gate_cell.control),
-        units.ratio(1 + gate_cell.limit),
+        units.ratio(gate_cell.ratio.estimate, places),
+        units.bounds(gate_cell.ratio, places),
+        units.bounds(gate_cell.control, places),
+        units.ratio(1 + gate_cell.limit, places),
         verdict,
     )
 
@@ -72,7 +77,7 @@ def print_gate(gate: Gate, console: Console) -> None:
     put(console, f"[bold {TONES[gate.outcome]}]{escape(headline(gate))}[/]")
     if not gate.cells:
         return
-    columns = zip(HEADS, zip(*map(fields, ordered_cells(gate.cells)), strict=True), strict=True)
+    columns = zip(HEADS, zip(*map(fields, rows_of(gate)), strict=True), strict=True)
     put_table(console, [Column(head, [escape(text) for text in texts]) for head, texts in columns])
     for line in beyond_malloc.sentences(gate.coverage):
         put(console, escape(f"{line}."))
@@ -80,7 +85,7 @@ def print_gate(gate: Gate, console: Console) -> None:
 
 def as_markdown(gate: Gate, command: str) -> str:
     """A table for a comment on a pull request."""
-    table = markdown.table(HEADS, [fields(ordered_cell) for ordered_cell in ordered_cells(gate.cells)])
+    table = markdown.table(HEADS, list(map(fields, rows_of(gate))))
     note = (
         f"Ratios with {LEVEL} intervals, paired by block, of counts under callgrind with the range of all "
         "runs. Where OLD differs from itself by more than the limit, this machine could not tell."
@@ -127,16 +132,12 @@ def as_bencher(gate: Gate) -> dict[str, Any]:
     for cell in gate.cells:
         if cell.ratio.estimate == cell.ratio.estimate:  # not NaN
             measures = measures_of.setdefault(fields(cell)[0], {})
-            measures[f"{measure_of(cell)}-ratio"] = metric_of(cell, 1, ratio=True)
+            measures[f"{cell.measure}-ratio"] = metric_of(cell, 1, ratio=True)
             if cell.about.unit == "s":
                 measures["latency"] = metric_of(cell, NANOSECONDS, ratio=False)
-            elif cell.metric in (MEMORY, INSTRUCTIONS):
-                measures[measure_of(cell)] = metric_of(cell, 1, ratio=False)
+            elif not cell.is_time:
+                measures[cell.measure] = metric_of(cell, 1, ratio=False)
     return measures_of
-
-
-def measure_of(gate_cell: GateCell) -> str:
-    return {MEMORY: "memory", INSTRUCTIONS: "instructions"}.get(gate_cell.metric, "time")
 
 
 def metric_of(gate_cell: GateCell, factor: float, *, ratio: bool) -> dict[str, float]:
@@ -154,7 +155,8 @@ def plain_gate(gate: Gate) -> dict[str, Any]:
         "outcome": str(gate.outcome),
         "says": headline(gate),
         "covers": [coverage.model_dump() for coverage in gate.coverage],
-        "cells": [plain_cell(ordered_cell) for ordered_cell in ordered_cells(gate.cells)],
+        "cells": list(map(plain_cell, ordered_cells(gate.cells))),
+        "beside": list(map(plain_cell, gate.beside)),
     }
 
 
@@ -163,14 +165,14 @@ def plain_cell(gate_cell: GateCell) -> dict[str, Any]:
         "experiment": gate_cell.experiment,
         "cell": dict(gate_cell.cell),
         "metric": gate_cell.metric,
-        "measure": measure_of(gate_cell),
+        "measure": gate_cell.measure,
         "unit": gate_cell.about.unit,
-        "ratio": gate_cell.ratio.estimate if gate_cell.ratio.estimate == gate_cell.ratio.estimate else None,
+        "ratio": finite(gate_cell.ratio.estimate),
         "low": gate_cell.ratio.low if gate_cell.ratio.bounded else None,
         "high": gate_cell.ratio.high if gate_cell.ratio.bounded else None,
         "pairs": gate_cell.ratio.count,
-        "limit": gate_cell.limit,
-        "noise_floor": gate_cell.noise_floor if isfinite(gate_cell.noise_floor) else None,
+        "limit": finite(gate_cell.limit),
+        "noise_floor": finite(gate_cell.noise_floor),
         "verdict": str(gate_cell.verdict),
         "why": gate_cell.why,
     }
