@@ -47,6 +47,8 @@ def add_night(
         allocators=allocators,
     )
     status = run_compare.compare(extra, Subject(suite=suite), options)
+    if options.output and store.load(options.output).end is None:
+        return status  # interrupted: the next call finishes it
     atlas = gathered(sorted((folder / CAMPAIGNS).glob(f"*/{store.FILE_NAME}")))
     click.echo(f"\natlas: {atlas_files.write(atlas, folder / SITE)}")
     for line in changed(atlas):

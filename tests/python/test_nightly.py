@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
+import pytest
 import synthetic
 from laboratory import Laboratory, cut_off, success
 from over_days import read, records
 
 from heaplab.atlas.many_campaigns import Atlas
+from heaplab.campaign.measure_run import RunMeasurer
+from heaplab.campaign.plan import Block, Candidate
 from heaplab.nightly import changed
+from heaplab.report.page import report_page
 from heaplab.results import store
-from heaplab.results.records import AnyRecord
+from heaplab.results.records import AnyRecord, Run
 
 
 def night(lab: Laboratory) -> str:
@@ -28,6 +32,23 @@ def test_each_night_adds_a_campaign_and_an_interrupted_one_is_finished_first(lab
     assert night(lab).rstrip().endswith("no build is new")
     assert len(list((lab.out / "campaigns").iterdir())) == 2
     assert "2 campaigns on 1 machine" in (lab.out / "site/index.html").read_text()
+
+
+def test_an_interrupted_night_draws_nothing(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = RunMeasurer.__call__
+
+    def interrupted(self: RunMeasurer, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
+        if block.number:
+            raise KeyboardInterrupt
+        return measured(self, block, candidate, order, attempt)
+
+    monkeypatch.setattr(RunMeasurer, "__call__", interrupted)
+    monkeypatch.setattr(report_page, "write_html", lambda *_: pytest.fail("a page is drawn"))
+    words = ["--suite", "fake", "--allocators", "glibc,llheap", "--budget", "60s", "-o", lab.out]
+    status, printed = lab.heaplab("atlas", "--nightly", *words)
+    (campaign,) = (lab.out / "campaigns").iterdir()
+    assert (status, f"`heaplab report {campaign}` draws it" in printed) == (1, True)
+    assert not (lab.out / "site").exists()
 
 
 def said_of(folder: Path, *nights: list[AnyRecord]) -> list[str]:

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import get_context
 from pathlib import Path
 
 from heaplab.atlas.campaign_ratios import AtlasCampaign, AtlasExperiment, AtlasRatio, read
+from heaplab.results.by_processes import by_processes
 
 
 @dataclass(frozen=True)
@@ -64,5 +63,4 @@ def gathered(paths: Sequence[Path]) -> Atlas:
     workers = min(len(paths), len(os.sched_getaffinity(0)))
     if workers < 2:
         return Atlas(map(read, paths))
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        return Atlas(pool.map(read, paths))
+    return Atlas(by_processes(read, paths, workers))

@@ -1,15 +1,12 @@
 """The results files of a plan: verified, each shard counted once, and merged over hosts."""
 
-import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import groupby, islice, product
 from math import isfinite
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +18,7 @@ from heaplab.cluster.shard_states import is_complete, runs_in
 from heaplab.errors import UsageError
 from heaplab.report.words import wording
 from heaplab.results import store
+from heaplab.results.by_processes import by_processes
 from heaplab.results.records import Campaign, Host
 from heaplab.stats import HostRatios
 
@@ -123,10 +121,7 @@ def summaries(files: Sequence[ShardFile], workers: int) -> Iterator[HostSummary]
     if workers == 1 or len(groups) == 1 or size < WORTH_PROCESSES:
         yield from map(summary_of, groups)
         return
-    # Spawned, because forked processes would keep the memory of this one. Without garbage collection,
-    # because runs make no reference cycles.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
-        yield from pool.map(summary_of, groups)
+    yield from by_processes(summary_of, groups, workers)
 
 
 @dataclass(frozen=True)

@@ -91,4 +91,7 @@ def commands(context: click.Context, extra: tuple[Path, ...]) -> None:
 def main() -> None:
     gc.set_threshold(OBJECTS_BETWEEN_SEARCHES)
     signals.listen()
-    sys.exit(exit_status.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False)))
+    status = exit_status.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False))
+    if signals.was_asked():
+        exit_status.leave_at_once(status)
+    sys.exit(status)

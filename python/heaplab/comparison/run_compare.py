@@ -162,5 +162,4 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
     """Measure the missing runs, then print the summary and write the report."""
     stopped = run_campaign(opened, needed, options)
-    status = tell(opened.store.path, quiet=options.quiet, as_json=options.as_json)
-    return 1 if stopped else status
+    return tell(opened.store.path, quiet=options.quiet, as_json=options.as_json, stopped=bool(stopped))

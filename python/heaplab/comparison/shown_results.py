@@ -20,14 +20,12 @@ from heaplab.screen.notes import note
 REPORT_NAME = "report.html"
 
 
-def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) -> int:
+def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None, stopped: bool = False) -> int:
     """Print the summary and write the page beside the results; return 1 if a planned run gave no figure.
 
-    `tuned` tells which settings a tuning tried before this confirmation. Raises HeaplabError if no run gave a
-    figure, all for the same reason.
+    `tuned` tells which settings a tuning tried before this confirmation. Where measuring was stopped, no page
+    is drawn, and 1 returned. Raises HeaplabError if no run gave a figure, all for the same reason.
     """
-    from heaplab.report.page import report_page  # imports matplotlib, which measuring does not need
-
     results = load(path)
     if not results.runs:
         raise HeaplabError(f"{results.path}: nothing was measured")
@@ -35,11 +33,8 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) 
     if len(reasons) == 1 and not any(run.status is Status.OK for run in results.runs):
         raise HeaplabError(f"{results.path}: no run gave a figure: {reasons.pop()}")
     measured = analysis.Analysis(results)
-    page, fault = results.path.parent / REPORT_NAME, None
-    try:
-        report_page.write_html([measured], page)
-    except HeaplabError as error:
-        fault = error  # the summary is printed nevertheless
+    page = results.path.parent / REPORT_NAME
+    fault = None if stopped else drawn(measured, page)
     if as_json:
         found = {"tune": plain_tuned(tuned, measured)} if tuned else {}
         click.echo(json.dumps(json_summary.as_plain(measured) | found))
@@ -47,10 +42,22 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None) 
         summary_text.print_summary(measured, console())
         if tuned:
             print_tuned(measured, console())
-        click.echo(f"\n{page}" if quiet else f"\nreport: {page}\nresults: {results.path}")
+        report = f"`heaplab report {results.path.parent}` draws it" if stopped else page
+        click.echo(f"\n{page}" if quiet else f"\nreport: {report}\nresults: {results.path}")
     if fault:
         raise fault
-    return 1 if without_figure(results.runs) else 0
+    return 1 if stopped or without_figure(results.runs) else 0
+
+
+def drawn(measured: analysis.Analysis, page: Path) -> HeaplabError | None:
+    """Write the page. Returns why that failed, because the summary is printed nevertheless."""
+    from heaplab.report.page import report_page  # imports matplotlib, which measuring does not need
+
+    try:
+        report_page.write_html([measured], page)
+    except HeaplabError as error:
+        return error
+    return None
 
 
 def load(path: Path) -> store.Results:

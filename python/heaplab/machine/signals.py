@@ -14,6 +14,14 @@ SPREAD_S = 0.5  # s within which a signal to a whole job reaches all its process
 REMINDER_S = 0.01  # s after which a dropped request is repeated
 
 
+_asked: list[int] = []  # the requests that have come
+
+
+def was_asked() -> bool:
+    """Whether heaplab was asked to end, since it listens."""
+    return bool(_asked)
+
+
 def listen() -> None:
     """Turn SIGTERM and SIGHUP into KeyboardInterrupt, like Ctrl-C, so that everything is cleaned up.
 
@@ -21,7 +29,8 @@ def listen() -> None:
     request is repeated a little later, so that none is lost.
     """
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    def interrupt(request: int, _frame: FrameType | None) -> None:
+        _asked.append(request)
         raise KeyboardInterrupt
 
     def repeat_dropped(dropped: "sys.UnraisableHookArgs") -> None:
@@ -30,7 +39,7 @@ def listen() -> None:
         else:
             sys.__unraisablehook__(dropped)
 
-    for request in REQUESTS[1:]:
+    for request in REQUESTS:
         if signal.getsignal(request) is not signal.SIG_IGN:  # SIG_IGN under nohup, for example
             signal.signal(request, interrupt)
     signal.signal(REMINDER, interrupt)

@@ -120,8 +120,7 @@ def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) 
     if ahead:
         note(in_a_line(whole, len(ahead)))
     for each in ahead:
-        if measured(BudgetTurn(each.steps[0], None), options) == interrupted(TO_GO_ON):
-            return
+        measured(BudgetTurn(each.steps[0], None), options)
 
 
 def in_a_line(forecast: Forecast, experiments: int) -> str:
@@ -146,8 +145,8 @@ def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: Co
         while waiting and (left := ends - time.monotonic()) > 0:
             experiment, *waiting = waiting
             turn = turn_of(experiment, left / (1 + len(waiting)), left, bar.tick)
-            if turn and measured(turn, options) == interrupted(TO_GO_ON):
-                return
+            if turn:
+                measured(turn, options)
             if turn is None and experiment.least:
                 others = units.counted(1 + len(waiting), "experiment")
                 note(
@@ -158,8 +157,8 @@ def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: Co
         note(f"the budget is spent; {units.counted(len(waiting), 'experiment')} had no turn")
 
 
-def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
-    """Measure the missing runs of one experiment, write its report. Return why it was stopped, or ""."""
+def measured(turn: BudgetTurn, options: ComparisonOptions) -> None:
+    """Measure the missing runs of one experiment, and write its report. Raises Exit if interrupted."""
     planned, needed = turn.planned, turn.planned.needed()
     note(f"{planned.name}: {planned.step}{turn.why and f': {turn.why}'}")
     most = planned.request.memory_limit or 0
@@ -170,9 +169,10 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> str:
         )
     stopped = run_campaign(planned.opened(turn.seconds, turn.why), needed, options, TO_GO_ON)
     results = store.load(planned.file)
+    if stopped == interrupted(TO_GO_ON):
+        raise click.exceptions.Exit(1)
     if results.runs:
         report_page.write_html([Analysis(results)], planned.folder / REPORT_NAME)
-    return stopped
 
 
 def write_page(catalog: Catalog, files: Sequence[Path], folder: Path) -> None:

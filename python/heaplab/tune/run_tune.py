@@ -140,8 +140,7 @@ def confirm(choice: TuningChoice, chosen: Sequence[Trial], command: list[str], o
     tuner = replace(tuner, request=with_note(replace(tuner.request, command=command), tuned.note))
     measured = tuner.measured(CONFIRMING, [choice.baseline, *choice.arms_of(chosen)])
     place = tuner.folder / CONFIRMING.name
-    status = tell(place, quiet=options.quiet, as_json=options.as_json, tuned=tuned)
-    return status if measured else 1
+    return tell(place, quiet=options.quiet, as_json=options.as_json, tuned=tuned, stopped=measured is None)
 
 
 def comparison(
