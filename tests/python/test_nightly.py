@@ -8,12 +8,10 @@ from laboratory import Laboratory, cut_off, success
 from over_days import read, records
 
 from heaplab.atlas.many_campaigns import Atlas
-from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.campaign.plan import Block, Candidate
 from heaplab.nightly import changed
 from heaplab.report.page import report_page
 from heaplab.results import store
-from heaplab.results.records import AnyRecord, Run
+from heaplab.results.records import AnyRecord, Timing
 
 
 def night(lab: Laboratory) -> str:
@@ -35,14 +33,14 @@ def test_each_night_adds_a_campaign_and_an_interrupted_one_is_finished_first(lab
 
 
 def test_an_interrupted_night_draws_nothing(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = RunMeasurer.__call__
+    append = store.Store.append
 
-    def interrupted(self: RunMeasurer, block: Block, candidate: Candidate, order: int, attempt: int) -> Run:
-        if block.number:
+    def interrupted(self: store.Store, record: AnyRecord) -> None:
+        if isinstance(record, Timing):  # after the first block
             raise KeyboardInterrupt
-        return measured(self, block, candidate, order, attempt)
+        append(self, record)
 
-    monkeypatch.setattr(RunMeasurer, "__call__", interrupted)
+    monkeypatch.setattr(store.Store, "append", interrupted)
     monkeypatch.setattr(report_page, "write_html", lambda *_: pytest.fail("a page is drawn"))
     words = ["--suite", "fake", "--allocators", "glibc,llheap", "--budget", "60s", "-o", lab.out]
     status, printed = lab.heaplab("atlas", "--nightly", *words)
