@@ -14,9 +14,11 @@ from heaplab.analysis.factorial import Effect as Effect, effects as effects
 from heaplab.analysis.gate_cells import (
     GateCell as GateCell,
     GateLimits as GateLimits,
+    Kept as Kept,
     beside as beside,
     blocks_for_limits as blocks_for_limits,
     gate_cells as gate_cells,
+    values_to_keep as values_to_keep,
 )
 from heaplab.analysis.gate_outcome import Gate as Gate, GateOutcome as GateOutcome
 from heaplab.analysis.leaders import (

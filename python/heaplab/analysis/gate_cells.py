@@ -1,6 +1,6 @@
 """Every cell of a comparison of two arms, with the verdict on every metric that a gate examines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 
@@ -12,6 +12,8 @@ from heaplab.results import server_spec, spec
 from heaplab.stats import GateVerdict, Interval
 
 UNDER_CALLGRIND = spec.MetricSpec(title="instructions under callgrind", unit="1")
+# By experiment, cell and measure: the values that an earlier campaign had, by block.
+Kept = Mapping[tuple[str, MeasuredCell, str], Mapping[int, float]]
 TIME = "time"  # a measure: of an experiment its main metric, whichever clock that is
 
 
@@ -69,24 +71,17 @@ class GateCell:
         return "wide" if self.ratio.low <= 1 + self.limit else "many compared"
 
 
-def beside(analyses: Sequence[Analysis]) -> list[GateCell]:
-    """What has no limit and tells why memory changed: the page faults of every cell."""
-    return [
-        cell_of(study, cell, "faults", FAULTS, inf, counts=False)
-        for analysis in analyses
-        if not analysis.campaign.instructions
-        for study in analysis.between_allocators
-        for cell in study.cells_that_count
-        if study.shows(cell, FAULTS)
-    ]
-
-
-def gate_cells(analyses: Sequence[Analysis], limits: GateLimits) -> list[GateCell]:
+def gate_cells(analyses: Sequence[Analysis], limits: GateLimits, kept: Kept | None = None) -> list[GateCell]:
     """Every cell with its verdict. The verdicts on all cells and metrics of all campaigns are one family.
 
-    If two campaigns measured the same metric of a cell, the later campaign counts.
+    If two campaigns measured the same metric of a cell, the later campaign counts. With `kept`, these are the
+    values of OLD, and what has none is left out.
     """
-    every = (comparison for analysis in analyses for comparison in cells_of(analysis, limits))
+    every = (
+        comparison
+        for comparison in all_cells(analyses, limits, kept)
+        if comparison.verdict is not GateVerdict.NOT_JUDGED
+    )
     cells = list(
         {
             (comparison.experiment, comparison.cell, comparison.metric): comparison for comparison in every
@@ -127,18 +122,49 @@ def blocks_for_limits(cells: Sequence[GateCell]) -> float:
     return max(more, default=0.0)
 
 
-def cells_of(analysis: Analysis, limits: GateLimits) -> Iterator[GateCell]:
-    """The cells of one campaign; under callgrind with the counts of instructions alone."""
-    for study in analysis.between_allocators:
+def beside(analyses: Sequence[Analysis], kept: Kept | None = None) -> list[GateCell]:
+    """What has no limit, and tells why memory changed."""
+    every = all_cells(analyses, GateLimits(inf, inf, inf), kept)
+    return [comparison for comparison in every if comparison.metric == FAULTS]
+
+
+def all_cells(analyses: Sequence[Analysis], limits: GateLimits, kept: Kept | None) -> Iterator[GateCell]:
+    for study, cell, measure, metric, limit, counts in looked_at(analyses, limits):
+        old = None if kept is None else kept.get((study.experiment.id, cell, measure))
+        if old or kept is None:
+            yield cell_of(study, cell, measure, metric, limit, counts, old)
+
+
+def values_to_keep(analyses: Sequence[Analysis]) -> Kept:
+    """The values of the baseline that mean something in another run: all but times."""
+    return {
+        (study.experiment.id, cell, measure): study.values(cell, study.baseline, metric)
+        for study, cell, measure, metric, *_ in looked_at(analyses, GateLimits(inf, inf, inf))
+        if measure != TIME
+    }
+
+
+def looked_at(
+    analyses: Sequence[Analysis], limits: GateLimits
+) -> Iterator[tuple[Study, MeasuredCell, str, str, float, bool]]:
+    """Every measure that has values in a cell, with its metric and limit, and whether that is a count.
+
+    Of a campaign under callgrind these are the counts of instructions alone.
+    """
+    for analysis in analyses:
         counts = bool(analysis.campaign.instructions)
-        for cell in study.cells_that_count:
-            for measure, (metric, limit) in judged_of(study, limits, counts=counts).items():
-                if study.shows(cell, metric):
-                    yield cell_of(study, cell, measure, metric, limit, counts=counts)
+        for study in analysis.between_allocators:
+            for cell in study.cells_that_count:
+                for measure, (metric, limit) in judged_of(study, limits, counts=counts).items():
+                    if study.shows(cell, metric):
+                        yield study, cell, measure, metric, limit, counts
 
 
 def judged_of(study: Study, limits: GateLimits, *, counts: bool) -> dict[str, tuple[str, float]]:
-    """The metric and the limit of every measure. Memory is judged whole: its peak, its mean and its end."""
+    """The metric and the limit of every measure. Memory is judged whole: its peak, its mean and its end.
+
+    Page faults have no limit.
+    """
     counted = {INSTRUCTIONS: (INSTRUCTIONS, limits.instructions)}
     if counts:
         return counted
@@ -146,20 +172,28 @@ def judged_of(study: Study, limits: GateLimits, *, counts: bool) -> dict[str, tu
     end = server_spec.after(server.idle_s[-1]) if server else END
     memories = {"memory": MEMORY, "mean-memory": MEAN, "end-memory": end}
     timed = {TIME: (study.main_metric, limits.slower)} if study.is_timed else {}
-    return timed | {name: (metric, limits.memory) for name, metric in memories.items()} | counted
+    judged = timed | {name: (metric, limits.memory) for name, metric in memories.items()}
+    return judged | counted | {"faults": (FAULTS, inf)}
 
 
 def cell_of(
-    study: Study, cell: MeasuredCell, measure: str, metric: str, limit: float, *, counts: bool
+    study: Study,
+    cell: MeasuredCell,
+    measure: str,
+    metric: str,
+    limit: float,
+    counts: bool,
+    old: Mapping[int, float] | None,
 ) -> GateCell:
-    def ratio_of(name: str) -> Interval:
-        if counts:
-            return stats.spread(*study.pair(cell, study.baseline, name, metric))
-        return study.ratio(cell, name, metric)
-
+    """`old` are values of an earlier campaign, which take the place of the baseline's."""
+    rule = stats.spread if counts else stats.compare
     new = study.candidates[-1]
     about = UNDER_CALLGRIND if counts else study.metric(metric)
-    ratio, control = (ratio_of(name) for name in (new, study.control))
+    values = study.values(cell, new, metric)
+    before = study.values(cell, study.baseline, metric) if old is None else old
+    blocks = sorted(values.keys() & before.keys())
+    ratio = rule([before[block] for block in blocks], [values[block] for block in blocks])
+    control = rule(*study.pair(cell, study.baseline, study.control, metric))
     rate = about.better == "higher"
     return GateCell(
         study.experiment.id,

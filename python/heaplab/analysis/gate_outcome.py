@@ -24,6 +24,7 @@ class Gate:
     lost: Sequence[Run] = ()
     coverage: Sequence[Coverage] = ()  # of the program that OLD and NEW serve, as a pilot run showed
     beside: Sequence[GateCell] = ()  # what has no limit
+    remarks: Sequence[str] = ()  # sentences about the whole of it
 
     @property
     def outcome(self) -> GateOutcome:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from heaplab.bisect.work import Work
-from heaplab.commands.gate import LIMITS
+from heaplab.options.gate_options import LIMITS
 from heaplab.options.given_options import GateOptions
 from heaplab.options.measuring_options import HOW_ELSE, taking
 from heaplab.options.option_types import DURATION, FOLDER

@@ -33,7 +33,7 @@ from heaplab.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIN
 from heaplab.options.option_types import DEFAULT_PARENT
 from heaplab.options.program_command import TYPED
 from heaplab.report.terminal import gate_output
-from heaplab.results.records import Arm
+from heaplab.results.records import Arm, Run
 from heaplab.results.store import Results
 from heaplab.screen.exit_status import DONE
 from heaplab.screen.notes import note
@@ -65,7 +65,8 @@ def gate(
     if options.instructions == COUNTERS and not stopped:
         timed = analysis.Analysis(load(paths[0]))
         paths += counts_of_silent(timed, request, folder, limits, options, whole)
-    return tell(paths, limits, options) or int(bool(stopped))
+    results = [load(path) for path in paths]
+    return tell(judged(results, limits), results, options) or int(bool(stopped))
 
 
 def measured(
@@ -163,14 +164,23 @@ def allocator_arms(catalog: Catalog, given: Sequence[GivenAllocator]) -> list[Ar
     return arms
 
 
-def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.Gate:
-    """The verdicts, and the runs that failed. Raises HeaplabError if there is neither."""
+def judged(
+    results: Sequence[Results],
+    limits: analysis.GateLimits,
+    kept: analysis.Kept | None = None,
+    remarks: Sequence[str] = (),
+) -> analysis.Gate:
+    """The verdicts, and the runs that failed. Raises HeaplabError if there is neither.
+
+    `kept` are the values of OLD if an earlier campaign measured it.
+    """
     measured = [analysis.Analysis(result) for result in results]
-    cells = analysis.gate_cells(measured, limits)
-    lost = [run for result in results for run in without_figure(result.runs) if not is_uncounted(result, run)]
+    cells = analysis.gate_cells(measured, limits, kept)
+    lost = lost_runs(results)
     if cells or lost:
         pilots = [result.campaign.pilot for result in results if result.campaign.pilot]
-        return analysis.Gate(cells, lost, pilots[0].coverage if pilots else (), analysis.beside(measured))
+        coverage = pilots[0].coverage if pilots else ()
+        return analysis.Gate(cells, lost, coverage, analysis.beside(measured, kept), remarks)
     short = [result.campaign.budget for result in results if result.end and result.end.reason == "budget"]
     if short and short[0]:
         raise HeaplabError(
@@ -178,6 +188,11 @@ def judged(results: Sequence[Results], limits: analysis.GateLimits) -> analysis.
             "give --budget more time"
         )
     raise HeaplabError("gate: there is nothing to judge")
+
+
+def lost_runs(results: Sequence[Results]) -> list[Run]:
+    """The planned runs that gave no figure, but for what callgrind cannot count."""
+    return [run for result in results for run in without_figure(result.runs) if not is_uncounted(result, run)]
 
 
 def write_bencher(gate: analysis.Gate, path: Path) -> None:
@@ -190,13 +205,11 @@ def write_bencher(gate: analysis.Gate, path: Path) -> None:
     note(f"{path}: not written, because nothing was compared")
 
 
-def tell(paths: Sequence[Path], limits: analysis.GateLimits, options: GateOptions) -> int:
+def tell(gate: analysis.Gate, results: Sequence[Results], options: GateOptions) -> int:
     """Print the verdicts and write the files asked for; return the exit status.
 
-    Raises HeaplabError if runs failed, or if there is nothing to judge.
+    Raises HeaplabError if runs failed.
     """
-    results = [load(path) for path in paths]
-    gate = judged(results, limits)
     if is_typed("max_instructions") and not any(cell.metric == analysis.INSTRUCTIONS for cell in gate.cells):
         note("--max-instructions decided nothing: no instructions were counted; see --instructions")
     command = shlex.join(results[0].campaign.command)

@@ -7,6 +7,7 @@ time, its process number, addresses. Times and memory under callgrind mean nothi
 
 import re
 import shutil
+import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,13 @@ FILE = re.compile(rf"{COUNTS}\.(\d+)-(\d+)")
 def why_absent() -> str:
     """One line if valgrind is not here; "" if it is."""
     return "" if shutil.which(TOOL) else f"{TOOL} is not here; Debian's package {TOOL} has it"
+
+
+def version() -> str:
+    """What valgrind calls itself; "" where it is not."""
+    if why_absent():
+        return ""
+    return subprocess.run([TOOL, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
 
 
 @dataclass(frozen=True)

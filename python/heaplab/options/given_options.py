@@ -69,3 +69,5 @@ class GateOptions(HowOptions):
     markdown: Path | None = None
     junit: Path | None = None
     bencher: Path | None = None
+    baseline: Path | None = None
+    update: bool = False

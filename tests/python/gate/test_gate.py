@@ -47,6 +47,7 @@ from heaplab.results.records import CONTROL_SUFFIX, Coverage, End, Pilot, Run, S
 from heaplab.stats import GateVerdict, Interval, compare, judge_gate
 
 LIMITS = GateLimits(slower=0.05, memory=0.03, instructions=0.05)
+OTHER = Path(__file__).with_name("of_false.json")  # a baseline of another program
 QUIET = Interval(1, 0.99, 1.01, 10)
 
 # ---------------------------------------------------------------- the rule
@@ -504,6 +505,12 @@ def test_a_count_takes_the_place_of_a_time_that_could_not_tell(tmp_path: Path) -
         (("no-such", "no-such"), "no-such: no such program"),
         (("true", "true", "--max-instructions", "1%"), "add --instructions callgrind"),
         (("glibc", "glibc", "--max-instructions", "1%", "--", "true"), "add --instructions callgrind"),
+        (("glibc", "glibc", "--update"), "--update goes with --baseline"),
+        (("--baseline", "no-such.json", "--", "true"), "no-such.json: there is no such file; --update keeps"),
+        (("--baseline", "no-such.json", "--update"), "--baseline FILE -- PROGRAM, or"),
+        (("--baseline", "no-such.json", "glibc", "glibc", "--", "true"), "takes no OLD"),
+        (("--baseline", str(OTHER), "--", "true"), "the baseline of '-- false', not of '-- true'"),
+        (("--baseline", __file__, "--", "true"), "not a baseline of heaplab gate"),
     ],
 )
 def test_what_cannot_be_judged_is_refused_in_one_line(

@@ -32,6 +32,7 @@ from heaplab.results import spec, store
 from heaplab.results.records import Arm, Status
 
 pytestmark = pytest.mark.starts_programs
+MEMORIES = ("memory", "mean-memory", "end-memory")
 
 # A malloc with as many idle steps in each call as ROUNDS says.
 STEPPING = r"""
@@ -320,3 +321,51 @@ def test_without_valgrind_one_line_says_so(gate: Call, monkeypatch: pytest.Monke
     )
     said = "heaplab: gate: valgrind is not here; Debian's package valgrind has it\n"
     assert gate("10", "10") == (1, said)
+
+
+# ---------------------------------------------------------------- a baseline
+
+
+@pytest.fixture
+def against_kept(lab: Laboratory, built: dict[str, Path], tmp_path: Path) -> Call:
+    """Calls the gate of one library, which is built anew under the same name, against a baseline."""
+
+    def call(version: str, *words: object) -> tuple[int, str]:
+        library = tmp_path / "libmine.so"
+        shutil.copy(built[version], library)
+        baseline = ("--baseline", tmp_path / "kept.json", library, *WARM, "--max-instructions", "1%")
+        return lab.heaplab(
+            "gate", *baseline, "--budget", "200s", "-o", lab.out, *words, "--", built["calling"]
+        )
+
+    return call
+
+
+def test_counts_and_memory_are_compared_with_those_of_another_run_and_times_are_not(
+    against_kept: Call, tmp_path: Path
+) -> None:
+    assert "instructions" in success(against_kept("10", "--update")).splitlines()[-1]
+    assert "NOT WORSE" in success(against_kept("10"))
+    found = json.loads(success(against_kept("11", "--json"), 3).splitlines()[-1])
+    assert {cell["measure"] for cell in found["cells"]} <= {"instructions", *MEMORIES}
+    assert {cell["measure"] for cell in found["cells"] if cell["verdict"] == "worse"} == {"instructions"}
+    assert "Build both on one runner" in " ".join(found["remarks"])
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert not {each["measure"] for each in kept["runs"][0]["values"]} - {"instructions", "faults", *MEMORIES}
+
+
+def test_a_baseline_of_another_kind_of_machine_is_refused_and_one_of_this_is_kept_beside(
+    against_kept: Call, tmp_path: Path
+) -> None:
+    only = ("--instructions", "only-callgrind")
+    success(against_kept("10", "--update", *only))
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    kept["runs"][0]["facts"]["cpu"] = "another"
+    (tmp_path / "kept.json").write_text(json.dumps(kept))
+    assert "nothing was kept on this kind of machine (cpu: another there, " in success(
+        against_kept("11", *only)
+    )
+    success(against_kept("11", "--strict", *only), 4)
+    success(against_kept("10", "--update", *only))
+    assert len(json.loads((tmp_path / "kept.json").read_text())["runs"]) == 2
+    assert "WORSE: 1 of 1" in success(against_kept("11", *only), 3)

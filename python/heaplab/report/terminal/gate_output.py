@@ -79,8 +79,13 @@ def print_gate(gate: Gate, console: Console) -> None:
         return
     columns = zip(HEADS, zip(*map(fields, rows_of(gate)), strict=True), strict=True)
     put_table(console, [Column(head, [escape(text) for text in texts]) for head, texts in columns])
-    for line in beyond_malloc.sentences(gate.coverage):
-        put(console, escape(f"{line}."))
+    for line in sentences(gate):
+        put(console, escape(line))
+
+
+def sentences(gate: Gate) -> list[str]:
+    """What stands below a table."""
+    return [*(f"{line}." for line in beyond_malloc.sentences(gate.coverage)), *gate.remarks]
 
 
 def as_markdown(gate: Gate, command: str) -> str:
@@ -90,7 +95,7 @@ def as_markdown(gate: Gate, command: str) -> str:
         f"Ratios with {LEVEL} intervals, paired by block, of counts under callgrind with the range of all "
         "runs. Where OLD differs from itself by more than the limit, this machine could not tell."
     )
-    note = " ".join([note, *(f"{line}." for line in beyond_malloc.sentences(gate.coverage))])
+    note = " ".join([note, *sentences(gate)])
     return "\n".join([f"**heaplab gate: {headline(gate)}**", "", table, note, "", f"`{command}`", ""])
 
 
@@ -154,6 +159,7 @@ def plain_gate(gate: Gate) -> dict[str, Any]:
         "failed": gate.outcome in (GateOutcome.WORSE, GateOutcome.FAILED),
         "outcome": str(gate.outcome),
         "says": headline(gate),
+        "remarks": list(gate.remarks),
         "covers": [coverage.model_dump() for coverage in gate.coverage],
         "cells": list(map(plain_cell, ordered_cells(gate.cells))),
         "beside": list(map(plain_cell, gate.beside)),
