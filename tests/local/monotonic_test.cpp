@@ -1,6 +1,7 @@
 #include "heaplab/local/monotonic.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstring>
@@ -60,9 +61,34 @@ std::vector<std::size_t> chunks(const monotonic_options& options, std::size_t to
   return sizes;
 }
 
-TEST(monotonic, chunks_grow_by_half_up_to_the_largest) {
-  EXPECT_EQ(chunks({.first_chunk = 64, .largest_chunk = 200}, 800),
-            (std::vector<std::size_t>{64, 96, 144, 200, 200, 200}));
+TEST(monotonic, chunks_grow_fourfold_up_to_the_largest) {
+  EXPECT_EQ(chunks({.first_chunk = 64, .largest_chunk = 600}, 2000),
+            (std::vector<std::size_t>{64, 256, 600, 600, 600}));
+}
+
+// Page faults of this process while `rounds` sources, after each other, hand out `total` bytes each.
+long faults_of_rounds(int rounds, std::size_t total) {
+  rusage before;
+  rusage after;
+  getrusage(RUSAGE_SELF, &before);
+  for (int round = 0; round < rounds; ++round) {
+    monotonic<> source;
+    for (std::size_t done = 0; done < total; done += 64) std::memset(source.allocate(64, 8), 0x5a, 64);
+  }
+  getrusage(RUSAGE_SELF, &after);
+  return after.ru_minflt - before.ru_minflt;
+}
+
+TEST(monotonic, the_c_library_keeps_the_chunks_of_a_round_for_the_next) {
+#ifdef HEAPLAB_LOCAL_POISON
+  GTEST_SKIP() << "the sanitizer's malloc is not the C library's";
+#endif
+  constexpr int rounds = 100;
+  constexpr std::size_t page = 4096;
+  for (const std::size_t total : {std::size_t{200} << 10, std::size_t{700} << 10, std::size_t{3} << 20}) {
+    const auto pages = static_cast<long>(total / page);
+    EXPECT_LT(faults_of_rounds(rounds, total), 10 * pages) << total;  // of 100 * pages that are touched
+  }
 }
 
 TEST(monotonic, doubling_growth_asks_for_twice_as_much_up_to_the_largest) {
@@ -158,8 +184,8 @@ TEST(monotonic, rewind_keeps_chunks_and_gives_back_only_those_of_one_block) {
     for (int i = 0; i < 20; ++i) std::memset(source.allocate(8, 8), 0x5a, 8);
   };
   round();
-  (void)source.allocate(1000, 8);
-  EXPECT_EQ(upstream.counts().live_blocks(), 3);  // 64, 96, 1000
+  (void)source.allocate(5000, 8);
+  EXPECT_EQ(upstream.counts().live_blocks(), 3);  // 64, 256, 5000
   source.rewind();
   EXPECT_EQ(upstream.counts().live_blocks(), 2);
   const std::size_t before = upstream.counts().allocations;

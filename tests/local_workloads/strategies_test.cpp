@@ -126,11 +126,11 @@ int requests_of(local::growth chunk_growth) {
 TEST(strategies, chunks_grow_as_the_options_say) {
   using local::growth;
   using over_monotonic = local::multipool_over_monotonic<tallied>;
-  EXPECT_LT(requests_of<local::monotonic<tallied>>(growth::doubling),
+  EXPECT_GT(requests_of<local::monotonic<tallied>>(growth::doubling),
             requests_of<local::monotonic<tallied>>(growth::geometric));
   EXPECT_LT(requests_of<local::multipool<tallied>>(growth::doubling),
             requests_of<local::multipool<tallied>>(growth::geometric));
-  EXPECT_LT(requests_of<over_monotonic>(growth::doubling), requests_of<over_monotonic>(growth::geometric));
+  EXPECT_GT(requests_of<over_monotonic>(growth::doubling), requests_of<over_monotonic>(growth::geometric));
 }
 
 TEST(strategies, names_say_which_pools_are_synchronized_or_double) {

@@ -34,7 +34,7 @@ public:
                   "Leaves in all; a structure has --elements of them, from DS5 on 128 times as many");
     options.size("buffer", buffer_bytes_, {0, std::uint64_t{1} << 44},
                  "Memory that a monotonic allocator begins with");
-    options.choice("chunk-growth", chunk_growth_, {"half", "doubling"},
+    options.choice("chunk-growth", chunk_growth_, {"geometric", "doubling"},
                    "How chunks grow that AS3 to AS14 ask for when the buffer is used up");
     fragments_.declare(options);
   }
