@@ -10,6 +10,8 @@
 //                                     lived when its recording began, which thread 0 acquired
 //   trace_tool profile FILE PROCESS   prints what a process did with memory as JSON, after lines DONE WHOLE
 //   trace_tool habits FILE PROCESS    prints by call site which blocks could be reserved or kept on the stack
+//   trace_tool subsystems FILE PROCESS  prints episodes and counts of groups of call sites as JSON; standard
+//                                     input has the groups, a line of numbers each
 //   trace_tool sites FILE PROCESS     prints its call sites as JSON
 //   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
 //   trace_tool import NAME FILE       makes a trace of standard input, which errors call NAME (import.h)
@@ -17,6 +19,8 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -34,6 +38,7 @@
 #include "trace/profile/profile.h"
 #include "trace/profile/profile_json.h"
 #include "trace/profile/rows.h"
+#include "trace/profile/subsystems.h"
 
 namespace heaplab::trace {
 namespace {
@@ -130,6 +135,31 @@ int print_habits(const std::string& path, const std::string& process) {
   return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
 }
 
+subsystems::groups read_groups(std::istream& in) {
+  subsystems::groups found;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream numbers(line);
+    auto& group = found.emplace_back();
+    for (std::uint32_t site = 0; numbers >> site;) group.push_back(site);
+  }
+  return found;
+}
+
+int print_subsystems(const std::string& path, const std::string& process) {
+  trace_file file(path);
+  const std::uint32_t place = place_of(file, process);
+  subsystems found(read_groups(std::cin));
+  for (int pass = 0; pass < 2; ++pass) {
+    event_stream events(file, place);
+    for (event e; events.next(e);) found.see(e);
+    found.end_pass();
+  }
+  probes::json_line out;
+  put_subsystems(out, found);
+  out.end_line();
+  return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
 int print_sites(const std::string& path, const std::string& process) {
   trace_file file(path);
   probes::json_line out;
@@ -172,12 +202,14 @@ int run(int count, char** arguments) {
   if (command == "events" && count == 4) return print_events(arguments[2], arguments[3]);
   if (command == "profile" && count == 4) return print_profile(arguments[2], arguments[3]);
   if (command == "habits" && count == 4) return print_habits(arguments[2], arguments[3]);
+  if (command == "subsystems" && count == 4) return print_subsystems(arguments[2], arguments[3]);
   if (command == "sites" && count == 4) return print_sites(arguments[2], arguments[3]);
   if (command == "rows" && count == 4) return write_rows(arguments[2], arguments[3]);
   if (command == "import" && count == 4) return import_input(arguments[2], arguments[3]);
   std::fputs(
       "trace_tool: stamps | counters | finish FOLDER FILE | summary FILE | events FILE PROCESS | "
-      "profile FILE PROCESS | habits FILE PROCESS | sites FILE PROCESS | rows FILE WHAT | import NAME FILE\n",
+      "profile FILE PROCESS | habits FILE PROCESS | subsystems FILE PROCESS | sites FILE PROCESS | "
+      "rows FILE WHAT | import NAME FILE\n",
       stderr);
   return 2;
 }

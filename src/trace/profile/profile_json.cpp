@@ -127,6 +127,34 @@ void put_profile(probes::json_line& out, const profile& of) {
   out.end_object();
 }
 
+void put_subsystems(probes::json_line& out, const subsystems& of) {
+  const auto put_amount = [&out](const char* name, const amount& a) {
+    out.key(name);
+    put_row(out, {a.blocks, a.bytes});
+  };
+  out.begin_array();
+  for (const subsystem& s : of.found()) {
+    out.begin_object();
+    put_amount("acquired", s.acquired);
+    put_amount("above_large", s.above_large);
+    out.key("released").value(s.released).key("growths").value(s.growths).key("remote").value(s.remote);
+    out.key("turns").value(s.turns).key("most_bytes").value(s.most_bytes);
+    out.key("threads").value(std::uint64_t{s.threads.size()}).key("episodes").value(s.episodes);
+    out.key("open_bytes").value(s.open_bytes).key("ticks").value(s.ticks);
+    out.key("episode_bytes").value(s.episode_bytes).key("episode_most").value(s.episode_most);
+    out.key("sizes");
+    put_list(out, s.sizes);
+    out.key("totals");
+    put_list(out, s.totals);
+    out.key("largest").begin_array();
+    for (const episode& e : s.largest) put_row(out, {e.begin, e.end, e.bytes, e.most, e.thread});
+    out.end_array().key("stayed").begin_array();
+    for (const auto& [site, stayed] : s.stayed) put_row(out, {site, stayed.blocks, stayed.bytes});
+    out.end_array().end_object();
+  }
+  out.end_array();
+}
+
 void put_habits(probes::json_line& out, const block_habits& of) {
   out.begin_array();
   for (const auto& [site, found] : of.by_site())
