@@ -194,6 +194,38 @@ TEST(replay, takes_censuses_where_threads_swap_blocks) {
   }
 }
 
+// 20 episodes of 10 MB, of which half lives at a time, whose blocks a monotonic allocator gives back
+// together, and reuses none of.
+TEST(replay, serves_blocks_apart_by_a_local_allocator_of_each_thread) {
+  synthetic_program program;
+  program.at_site(1);
+  for (int episode = 0; episode < 20; ++episode) {
+    std::vector<std::uint64_t> blocks;
+    for (int i = 0; i < 5000; ++i) blocks.push_back(program.acquire(1, 1000));
+    for (int i = 0; i < 5000; ++i) program.release(1, program.acquire(1, 1000));
+    for (const std::uint64_t block : blocks) program.release(1, block);
+  }
+  const compiled made(program, censuses{500, {1}});
+  const auto peak = [&](const char* kind) {
+    const outcome done = replay(made.file.path, std::string("--apart ") + kind);
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_EQ(metric(done, "calls"), 400'000);
+    return metric(done, "peak_memory");
+  };
+  const double pooled = peak("multipool");
+  const double arena = peak("monotonic");
+  EXPECT_GT(arena, pooled + 3e6);
+  EXPECT_LT(arena, pooled + 20e6);  // the episodes together are 200 MB
+  EXPECT_LT(peak("both"), pooled + 3e6);
+}
+
+TEST(replay, refuses_a_local_allocator_for_blocks_that_another_thread_frees) {
+  const compiled made(testing::swapping_program(2, 1000, 8), censuses{500, {1, 2}});
+  const outcome done = replay(made.file.path, "--apart multipool");
+  EXPECT_EQ(done.status, 1);
+  EXPECT_NE(done.output.find("--apart: a local allocator may not serve"), std::string::npos) << done.output;
+}
+
 TEST(replay, keeps_the_recorded_pace) {
   synthetic_program program;
   const std::uint64_t block = program.acquire(1, 10);

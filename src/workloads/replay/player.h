@@ -28,7 +28,9 @@ HEAPLAB_FAST_PATH void touch(void* block, std::size_t bytes) {
 
 // Carries out the operations of one stream. Crew provides the operations that concern other threads:
 //   start(stream), join(stream, counts), pass_epoch(epoch, live, counts), keep_pace(microseconds)
-// and a heap for blocks that live apart, `apart()`. If Crew::sees_blocks, filled(block, bytes) hears of each
+// and those on blocks that live apart:
+//   allocate_apart(bytes, alignment), release_apart(block, bytes, alignment, is_remote)
+// If Crew::sees_blocks, filled(block, bytes) hears of each
 // new block.
 template <class Heap, touched Touched, class Crew>
 class player {
@@ -99,7 +101,9 @@ private:
         return fill(next, apart_block(bytes, alignment_of(next)), bytes);
       case action::release_apart:
         return empty(
-            bytes, [&](void* block) { crew_.apart().release(block, bytes, alignment_of(next)); }, next);
+            bytes,
+            [&](void* block) { crew_.release_apart(block, bytes, alignment_of(next), next.is_remote()); },
+            next);
       case action::start_thread:
         return crew_.start(next.slot());
       case action::join_thread:
@@ -128,7 +132,7 @@ private:
   }
 
   void* apart_block(std::size_t bytes, std::size_t alignment) {
-    void* const block = crew_.apart().allocate(bytes, alignment);
+    void* const block = crew_.allocate_apart(bytes, alignment);
     if (block == nullptr) harness::out_of_memory(bytes);
     return block;
   }

@@ -4,8 +4,11 @@
 #include <malloc.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/text_line.h"
 #include "recorded/file_error.h"
@@ -15,6 +18,7 @@
 #include "workloads/replay/apart_heap.h"
 #include "workloads/replay/census_taker.h"
 #include "workloads/replay/epoch_gates.h"
+#include "workloads/replay/local_heap.h"
 #include "workloads/replay/player.h"
 
 namespace {
@@ -57,6 +61,13 @@ public:
                  "Begin with a block of so many bytes, so that all others lie elsewhere in the heap");
     options.duration("trim-every", trim_every_, {0, 1e6},
                      "Call malloc_trim each time that so much of the recording has passed");
+    options.choice("apart", apart_kind_,
+                   {{"own", replay::local_kind::none},
+                    {"monotonic", replay::local_kind::monotonic},
+                    {"multipool", replay::local_kind::multipool},
+                    {"both", replay::local_kind::both}},
+                   "What serves the blocks that live apart: a heap of the replay's own, or in each thread a "
+                   "local allocator; both is a multipool over a monotonic one");
     options.flag("driver-alone", driver_alone_, "Call no malloc: the time left is the replayer's own");
   }
 
@@ -92,6 +103,9 @@ public:
         harness::take_pages(bytes_of_slots() + probes::off_heap_pages::needed<thread_state>(streams)));
     slots_ = pages_->array<replay::slot>(work_->head().slots);
     threads_ = pages_->array<thread_state>(streams);
+    if (apart_kind_ != replay::local_kind::none)
+      for (std::size_t stream = 0; stream < streams; ++stream)
+        locals_.push_back(std::make_unique<replay::local_heap>(apart_kind_));
     const harness::destination censuses("--census", census_file_);
     if (censuses.wanted())
       census_.emplace(*work_, slots_, replay::census_taker::manner{.trim = trim_, .samples = !no_samples_});
@@ -130,6 +144,21 @@ public:
       return ended.started.load(std::memory_order_acquire);
     });
     pthread_join(ended.handle, nullptr);
+  }
+
+  // --- blocks that live apart ---
+  void* allocate_apart(std::uint32_t stream, std::size_t bytes, std::size_t alignment) {
+    if (locals_.empty()) return apart_.allocate(bytes, alignment);
+    // The prologue fills the slots of the main thread.
+    return locals_[std::max(stream, recorded::main_thread)]->allocate(bytes, alignment);
+  }
+
+  void release_apart(std::uint32_t stream, void* block, std::size_t bytes, std::size_t alignment,
+                     bool is_remote) {
+    if (locals_.empty()) return apart_.release(block, bytes, alignment);
+    if (stream == recorded::epilogue) return;  // the allocators' destructors release what is left
+    if (is_remote) give_up("--apart: a local allocator may not serve blocks that another thread frees");
+    locals_[stream]->release(block, bytes, alignment);
   }
 
   // At the first epoch behind each such time of the recording, by the thread that passes first.
@@ -179,7 +208,12 @@ private:
     void start(std::uint32_t other) { work.start(other); }
     void join(std::uint32_t other, wait_counts& counts) { work.join(other, counts); }
     void keep_pace(std::uint64_t microseconds) const { work.keep_pace(microseconds); }
-    replay::apart_heap& apart() { return work.apart_; }
+    void* allocate_apart(std::size_t bytes, std::size_t alignment) {
+      return work.allocate_apart(stream, bytes, alignment);
+    }
+    void release_apart(void* block, std::size_t bytes, std::size_t alignment, bool is_remote) {
+      work.release_apart(stream, block, bytes, alignment, is_remote);
+    }
     void filled(const void* block, std::size_t bytes) { work.census_->filled(block, bytes); }
     void pass_epoch(std::uint32_t epoch, std::int64_t live, wait_counts& counts) {
       publish(live);
@@ -290,6 +324,8 @@ private:
   std::optional<replay::census_taker> census_;
   std::optional<replay::epoch_gates> gates_;
   replay::apart_heap apart_;
+  replay::local_kind apart_kind_ = replay::local_kind::none;
+  std::vector<std::unique_ptr<replay::local_heap>> locals_;  // by stream; empty: blocks are in apart_
   harness::measurement* measured_ = nullptr;
   double seconds_ = 0;
 };
