@@ -42,7 +42,7 @@ std::uint64_t changes_so_far() {
 
 HEAPLAB_SLOW_PATH void before_change() {
   thread_state& state = this_thread;
-  if (!record_here(state)) return;
+  if (!record_here(state) && !sample_here(state)) return;
   const errno_keeper keep;
   const doing own(state, activity::own);
   const std::uint64_t changes = changes_so_far();

@@ -19,6 +19,7 @@
 #include "recorder/next_functions.h"
 #include "recorder/output_file.h"
 #include "recorder/process_description.h"
+#include "recorder/sampling.h"
 #include "recorder/spare_chunks.h"
 #include "recorder/stacks.h"
 #include "recorder/stamp.h"
@@ -81,6 +82,7 @@ trace::raw_control* find_control() {
     return nullptr;
   }
   stamps_are_tickets = found->stamps == trace::stamps::tickets;
+  if (found->sample_bytes != 0 && !prepare_sampling()) return nullptr;
   stacks_wanted = found->stacks != 0 && prepare_stacks();
   return found;
 }
@@ -118,6 +120,7 @@ void* map_piece(std::uint64_t offset, std::size_t bytes, refusal& refused) {
 void forget_parent() {
   spares.forget_all();
   live_blocks.forget_all();
+  forget_sites();
   recorded_anything.store(false, std::memory_order_relaxed);
   refused_because.store(loss::count, std::memory_order_relaxed);
   last_reason.store(loss::refused, std::memory_order_relaxed);
@@ -354,10 +357,10 @@ bool enter_process_file(thread_state& state) {
   return true;
 }
 
-raw_chunk* map_table(std::size_t bytes) {
+raw_chunk* map_table(std::size_t bytes, std::uint32_t magic) {
   if (!may_ask()) return nullptr;
   refusal refused;
-  raw_chunk* const table = map_chunk(align_up(bytes, smallest_chunk), trace::table_magic, refused);
+  raw_chunk* const table = map_chunk(align_up(bytes, smallest_chunk), magic, refused);
   if (table == nullptr) refuse(refused);
   return table;
 }
@@ -368,8 +371,9 @@ loss why_no_chunk() {
 
 void note_modules() {
   // After the end of the recording, nothing may appear in its folder.
-  if (may_call_system() && recording_state() == trace::recording::on)
-    append_modules(modules_path, stamp_after());
+  const trace::recording state = recording_state();
+  const bool goes_on = state == trace::recording::on || state == trace::recording::sampling;
+  if (may_call_system() && goes_on) append_modules(modules_path, stamp_after());
 }
 
 void prepare_for_filter() {

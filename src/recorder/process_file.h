@@ -55,8 +55,8 @@ extern constinit live_table live_blocks;
 // be.
 bool enter_process_file(thread_state& state);
 
-// A zeroed table for live_blocks; null if it cannot be had.
-trace::raw_chunk* map_table(std::size_t bytes);
+// A zeroed table; null if it cannot be had.
+trace::raw_chunk* map_table(std::size_t bytes, std::uint32_t magic);
 
 // Why a thread of this process was refused a chunk.
 trace::loss why_no_chunk();

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "recorder/process_file.h"
+#include "recorder/sampling.h"
 #include "recorder/stacks.h"
 #include "recorder/stamp.h"
 #include "recorder/thread_state.h"
@@ -54,6 +55,21 @@ inline trace::raw_live_block block_of(trace::kind kind, const void* block, std::
   return {trace::pack(number_of(block), kind, alignment_log2), size, site};
 }
 
+// Whether this call is to be sampled: not if it is made within another, such as the malloc in a calloc.
+HEAPLAB_FAST_PATH bool sample_here(const thread_state& state) {
+  return recording_state() == trace::recording::sampling && state.doing == activity::none;
+}
+
+HEAPLAB_FAST_PATH void count_down(thread_state& state, trace::kind kind, const void* block, std::size_t size,
+                                  const call_site& site) {
+  if (block == nullptr) [[unlikely]]
+    return;
+  std::int64_t& until = this_sampled_thread.until_sample;
+  until -= static_cast<std::int64_t>(size + 1);
+  if (until < 0) [[unlikely]]
+    sample(state, block_of(kind, block, size, 0), site);
+}
+
 // Records or remembers a block, as the state is after the call (live_table.h).
 HEAPLAB_SLOW_PATH inline void note_acquired(thread_state& state, const trace::raw_live_block& block) {
   const trace::recording now = recording_state();
@@ -70,7 +86,19 @@ HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind
   if (state.doing != activity::none) return call();
   const doing a_call(state, activity::call);
   void* const block = call();
-  note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
+  if (recording_state() == trace::recording::sampling)  // the first call of the process
+    count_down(state, kind, block, size, site);
+  else
+    note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
+  return block;
+}
+
+template <class Call>
+HEAPLAB_FAST_PATH void* acquire_sampled(thread_state& state, trace::kind kind, std::size_t size,
+                                        const call_site& site, Call call) {
+  const doing a_call(state, activity::call);
+  void* const block = call();
+  count_down(state, kind, block, size, site);
   return block;
 }
 
@@ -78,6 +106,7 @@ template <class Call>
 HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t alignment_log2,
                                 const call_site& site, Call call) {
   thread_state& state = this_thread;
+  if (sample_here(state)) return acquire_sampled(state, kind, size, site, call);
   if (!record_here(state)) [[unlikely]]
     return acquire_unrecorded(state, kind, size, alignment_log2, site, call);
   const doing a_call(state, activity::call);
@@ -110,10 +139,19 @@ HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind,
   call();
 }
 
+// A release within another call may end a sample too: the outer call knows the block by another address.
+template <class Call>
+HEAPLAB_FAST_PATH void release_sampled(thread_state& state, void* block, Call call) {
+  if (sampled_addresses.may_hold(number_of(block))) [[unlikely]]
+    if (const auto sample = forget_sample(state, number_of(block))) end_life(*sample);
+  call();
+}
+
 template <class Call>
 HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, std::size_t alignment,
                                const call_site& site, Call call) {
   thread_state& state = this_thread;
+  if (recording_state() == trace::recording::sampling) return release_sampled(state, block, call);
   if (block == nullptr || !record_here(state)) [[unlikely]]
     return release_unrecorded(state, kind, block, size, alignment, site, call);
   record_release(state, kind, block, size, alignment, site, call);
@@ -150,12 +188,31 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
   return moved;
 }
 
+template <class Call>
+HEAPLAB_FAST_PATH void* reallocate_sampled(thread_state& state, trace::kind to, void* block, std::size_t size,
+                                           const call_site& site, Call call) {
+  const doing a_call(state, activity::call);
+  std::optional<trace::raw_live_block> before;
+  if (sampled_addresses.may_hold(number_of(block))) [[unlikely]]
+    before = forget_sample(state, number_of(block));
+  void* const moved = call();
+  if (before) [[unlikely]] {
+    if (moved == nullptr && size != 0)
+      remember_sample(state, *before);  // the call failed: the block lives on
+    else
+      end_life(*before);
+  }
+  count_down(state, to, moved, size, site);
+  return moved;
+}
+
 // Precondition: `block` is not null.
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block, std::size_t size,
                                    const call_site& site, Call call) {
   HEAPLAB_ASSERT(block != nullptr);
   thread_state& state = this_thread;
+  if (sample_here(state)) return reallocate_sampled(state, to, block, size, site, call);
   if (!record_here(state)) [[unlikely]]
     return reallocate_unrecorded(state, from, to, block, size, site, call);
   return record_reallocation(state, from, to, block, size, site, call);

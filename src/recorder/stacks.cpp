@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -276,6 +277,21 @@ std::uint64_t stack_of(thread_state& state, const call_site& site) {
   if (found.site != 0) return found.site;
   found.caller = 0;
   return site.caller;
+}
+
+std::size_t walk_stack(stack_bounds& bounds, const call_site& site,
+                       std::uint64_t (&addresses)[trace::most_frames]) {
+  const auto present = reinterpret_cast<std::uint64_t>(site.frame);
+  if (!bounds.are_known() && may_call_system()) bounds.find(present);
+  addresses[0] = site.caller;
+  if (!bounds.are_known() || !bounds.hold(present, 2 * sizeof(std::uint64_t))) return 1;
+  entry walked_from{};
+  walked_from.caller = site.caller;
+  walked_from.stack_pointer = present + 2 * sizeof(std::uint64_t);
+  walked_from.frame_pointer = site.frame[0];
+  const walk walked(bounds, walked_from);
+  std::ranges::copy(std::span(walked.found().addresses, walked.found().count), addresses);
+  return walked.found().count;
 }
 
 void drop_stacks(thread_state& state) {

@@ -11,7 +11,9 @@
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "recorder/stack_bounds.h"
 #include "recorder/thread_state.h"
+#include "trace/raw/raw_file.h"
 
 namespace heaplab::recorder {
 
@@ -32,6 +34,11 @@ HEAPLAB_OUT_OF_LINE std::uint64_t stack_of(thread_state& state, const call_site&
 HEAPLAB_FAST_PATH std::uint64_t number_of_site(thread_state& state, const call_site& site) {
   return stacks_wanted ? stack_of(state, site) : site.caller;
 }
+
+// The code addresses of the stack, the innermost first, by a walk without the cache; their number. The bounds
+// are those of the calling thread.
+HEAPLAB_OUT_OF_LINE std::size_t walk_stack(stack_bounds& bounds, const call_site& site,
+                                           std::uint64_t (&addresses)[trace::most_frames]);
 
 // At the end of a thread.
 void drop_stacks(thread_state& state);

@@ -10,7 +10,7 @@ namespace {
 // Adds a table to live_blocks.
 bool grow() {
   const std::size_t bytes = live_blocks.next_bytes();
-  trace::raw_chunk* const level = bytes == 0 ? nullptr : map_table(bytes);
+  trace::raw_chunk* const level = bytes == 0 ? nullptr : map_table(bytes, trace::table_magic);
   return level != nullptr && live_blocks.add(level);
 }
 

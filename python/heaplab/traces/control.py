@@ -14,7 +14,7 @@ STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
 OFF, ON, WAITING, LOOKING = 0, 1, 2, 4
-TEXTS_AT, BYTES = 128, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
+TEXTS_AT, BYTES = 136, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
 
 
 def filters_here() -> int:

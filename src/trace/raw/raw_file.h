@@ -24,7 +24,9 @@ enum class recording : std::uint32_t {
   off = 0,  // calls are neither recorded nor counted
   on = 1,
   waiting = 2,  // calls are not recorded yet, but the blocks that live are remembered
+  // 3: not_begun, of a process that has not looked (process_file.h)
   looking = 4,  // calls are neither recorded nor counted, but executed programs are noted, as while on
+  sampling = 5,  // of some blocks, the site is counted (raw_site), and those of them that live are remembered
 };
 
 // The reason why a call was not recorded.
@@ -54,6 +56,7 @@ struct raw_control {
   std::uint64_t stacks = 0;            // 1: acquisitions have call stacks
   std::uint64_t instructions = 0;      // 1: those of all threads are counted
   std::uint64_t filters = 0;           // of system calls (seccomp) that the recording itself runs under
+  std::uint64_t sample_bytes = 0;      // mean distance of two samples, if the state is `sampling`
   atomic<std::uint64_t> filtered = 0;  // processes not recorded because they run under more; relaxed: a count
   // Calls in processes that have no file, by reason; relaxed: counts.
   atomic<std::uint64_t> without_file[losses] = {};
@@ -62,7 +65,7 @@ struct raw_control {
   // Bytes of the texts behind, with those that found no room; relaxed: what is not written yet is zero.
   atomic<std::uint32_t> text_bytes = 0;
 };
-static_assert(sizeof(raw_control) == 128);
+static_assert(sizeof(raw_control) == 136);
 
 inline constexpr std::uint64_t raw_magic = 0x3277617270616568;  // "heapraw2"
 inline constexpr std::size_t raw_header_bytes = 16384;
@@ -134,6 +137,37 @@ struct raw_bucket {
 };
 static_assert(sizeof(raw_bucket) == 128);
 
+// A call site of a sampled process, with the blocks that were sampled there. Sites lie in tables: a chunk
+// header, padded to the size of a site, and sites, of which a thread adds each by its key. Amounts estimate
+// all blocks of the site (poisson_sampling.h). relaxed: counts.
+inline constexpr std::uint32_t sites_magic = 0x45544953;  // "SITE"
+inline constexpr std::size_t most_frames = 33;            // of a stack
+
+struct raw_site {
+  static constexpr std::size_t classes_of_lives = 16;
+
+  // 0: free; 1: being written; else a hash of the addresses, written last. acquire/release: who sees the key
+  // sees the addresses.
+  atomic<std::uint64_t> key;
+  atomic<std::uint64_t> samples;
+  atomic<std::uint64_t> bytes;
+  atomic<std::uint64_t> blocks;           // in units of 2^-8
+  atomic<std::uint64_t> bytes_variance;   // of the estimate, in units of sample_bytes^2 * 2^-20
+  atomic<std::uint64_t> blocks_variance;  // the same, in units of sample_bytes^2 * 2^-40
+  // Samples that were released, by lifetime: below 4 ms, 16 ms, 64 ms ...
+  atomic<std::uint32_t> lives[classes_of_lives];
+  std::uint64_t frames;
+  std::uint64_t addresses[most_frames];  // code addresses, the innermost first
+};
+static_assert(sizeof(raw_site) == 384);
+
+// What `site` of a sampled block in a table of live blocks tells: the number of its site, which is that of
+// the table in the order in which tables were added, and the place in the table; and when the block was
+// acquired, in milliseconds of CLOCK_MONOTONIC.
+inline constexpr unsigned site_bits = 20;
+inline constexpr unsigned place_bits = 16;
+static_assert(place_bits < site_bits);
+
 // A record is valid if its stamp is not 0. The stamp is written last.
 struct raw_record {
   std::uint64_t stamp;
@@ -150,7 +184,6 @@ constexpr std::size_t buckets_of(const raw_chunk& table) {
 // A stack: records that follow each other in a chunk, each with up to three code addresses in place of stamp,
 // size and site, the innermost first. The address in `what` is the number of all.
 inline constexpr auto stack_part = static_cast<kind>(112);
-inline constexpr std::size_t most_frames = 33;  // of a stack
 
 // A site with this bit names a stack: the other bits are the offset of its first record in the file.
 inline constexpr std::uint64_t stack_bit = std::uint64_t{1} << 63;

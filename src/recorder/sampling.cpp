@@ -1,0 +1,151 @@
+#include "recorder/sampling.h"
+
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <utility>
+
+#include "base/errno_keeper.h"
+#include "recorder/loaded_code.h"
+#include "recorder/poisson_sampling.h"
+#include "recorder/process_file.h"
+#include "recorder/proven_table.h"
+#include "recorder/site_table.h"
+#include "recorder/system_call_filters.h"
+#include "recorder/waiting.h"
+
+namespace heaplab::recorder {
+
+constinit sample_filter sampled_addresses;
+
+namespace {
+
+constinit site_table sites;
+constinit atomic<std::uint64_t> sites_added = 0;  // relaxed: a count
+constinit atomic<std::uint64_t> random_state = 0;
+// relaxed: a time that is a little old will do.
+constinit atomic<std::uint64_t> last_ms = 0;
+
+// Splitmix64: the state is a count, so that threads share it without waiting. relaxed: each draw has its own.
+std::uint64_t random() {
+  constexpr std::uint64_t step = 0x9E3779B97F4A7C15ULL;
+  std::uint64_t z = random_state.fetch_add(step, std::memory_order_relaxed) + step;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBULL;
+  return z ^ z >> 31;
+}
+
+// A child of fork draws other numbers than its parent.
+void seed() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::uint64_t moment =
+      mix(static_cast<std::uint64_t>(time.tv_sec), static_cast<std::uint64_t>(time.tv_nsec));
+  random_state.store(mix(moment, static_cast<std::uint64_t>(::getpid())), std::memory_order_relaxed);
+}
+
+// The clock may be a system call.
+std::uint64_t now_ms() {
+  if (!may_call_system()) return last_ms.load(std::memory_order_relaxed);
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  const std::uint64_t ms =
+      static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_nsec) / 1'000'000;
+  last_ms.store(ms, std::memory_order_relaxed);
+  return ms;
+}
+
+bool grow() {
+  const std::size_t bytes = sites.next_bytes();
+  trace::raw_chunk* const level = bytes == 0 ? nullptr : map_table(bytes, trace::sites_magic);
+  return level != nullptr && sites.add(level);
+}
+
+// The site of a stack; that of all others, if there is no room. Null: there is not even that.
+numbered_site site_of(std::span<const std::uint64_t> stack) {
+  std::uint64_t key = 0;
+  for (const std::uint64_t address : stack) key = mix(key, address);
+  key |= std::uint64_t{1} << 63;  // no key that has a meaning of its own
+  numbered_site found = sites.find(key);
+  if (found.site != nullptr) return found;
+  do found = sites.add(key, stack);
+  while (found.site == nullptr && grow());
+  if (found.site == nullptr) return {sites.at(site_table::elsewhere), site_table::elsewhere};
+  // Whatever code the new site is in was perhaps loaded since. relaxed: a count.
+  if (std::has_single_bit(sites_added.fetch_add(1, std::memory_order_relaxed) + 1)) note_modules();
+  return found;
+}
+
+void count(trace::raw_site& at, std::uint64_t size, std::uint64_t mean) {
+  const sampled_amounts amounts = amounts_of_sample(size, mean);
+  at.samples.fetch_add(1, std::memory_order_relaxed);
+  at.bytes.fetch_add(amounts.bytes, std::memory_order_relaxed);
+  at.blocks.fetch_add(amounts.blocks, std::memory_order_relaxed);
+  at.bytes_variance.fetch_add(amounts.bytes_variance, std::memory_order_relaxed);
+  at.blocks_variance.fetch_add(amounts.blocks_variance, std::memory_order_relaxed);
+}
+
+// The thread's first call in this process knows no point yet: then it draws where the first lies.
+bool is_hit(thread_state& state, std::uint64_t size, std::uint64_t mean) {
+  std::int64_t& until = this_sampled_thread.until_sample;
+  const std::uint32_t before = state.epoch;
+  if (!enter_process_file(state)) return count_lost(state, why_no_chunk()), false;
+  if (before != state.epoch) until = gap_of(random(), mean) - static_cast<std::int64_t>(size + 1);
+  return until < 0;
+}
+
+}  // namespace
+
+bool prepare_sampling() {
+  seed();
+  prepare_loaded_code();
+  return ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_WIPEONFORK) == 0;
+}
+
+void sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+  const errno_keeper keep;
+  const doing own(state, activity::own);
+  std::int64_t& until = this_sampled_thread.until_sample;
+  const std::uint64_t mean = control.load(std::memory_order_acquire)->sample_bytes;
+  const bool hit = is_hit(state, block.size, mean);
+  if (until < 0) until = gap_of(random(), mean);
+  if (!hit) return;
+  std::uint64_t stack[trace::most_frames];
+  const std::size_t frames = walk_stack(this_sampled_thread.bounds, site, stack);
+  const numbered_site at = site_of(std::span(stack, frames));
+  if (at.site == nullptr) return count_lost(state, why_no_chunk());
+  count(*at.site, block.size, mean);
+  remember_sample(state, {block.what, block.size, now_ms() << trace::site_bits | at.number});
+}
+
+void remember_sample(thread_state& state, const trace::raw_live_block& sample) {
+  sampled_addresses.add(trace::address_in(sample.what));
+  remember(state, sample);
+}
+
+std::optional<trace::raw_live_block> forget_sample(thread_state& state, std::uint64_t address) {
+  const auto found = forget(state, address);
+  if (found) sampled_addresses.remove(address);
+  return found;
+}
+
+void end_life(const trace::raw_live_block& sample) {
+  const errno_keeper keep;
+  const std::uint64_t ms = now_ms() - (sample.site >> trace::site_bits);
+  const auto longer = static_cast<std::size_t>(std::bit_width(ms >> 2) + 1) / 2;  // 4 ms, 16 ms, 64 ms ...
+  const std::size_t last = trace::raw_site::classes_of_lives - 1;
+  trace::raw_site& site = *sites.at(sample.site & ((std::uint64_t{1} << trace::site_bits) - 1));
+  site.lives[std::min(longer, last)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void forget_sites() {
+  sites.forget_all();
+  sites_added.store(0, std::memory_order_relaxed);
+  seed();
+}
+
+}  // namespace heaplab::recorder

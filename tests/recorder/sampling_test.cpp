@@ -1,0 +1,240 @@
+// A process that samples itself: of this mean distance every block is a sample, so that all amounts are
+// known.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "recorder/recording.h"
+#include "recorder/sample_filter.h"
+#include "recorder/site_table.h"
+#include "recorder/system_call_filters.h"
+
+namespace heaplab::recorder {
+namespace {
+
+using trace::kind;
+
+constexpr std::size_t large = 64;  // smaller blocks may have no sample
+
+[[gnu::noinline]] void* acquired(std::size_t size) {
+  return acquire(kind::malloc, size, 0, HEAPLAB_SITE, [=] { return std::malloc(size); });
+}
+
+[[gnu::noinline]] void* resized(void* block, std::size_t size) {
+  return reallocate(kind::realloc_from, kind::realloc_to, block, size, HEAPLAB_SITE,
+                    [=] { return size > SIZE_MAX / 2 ? nullptr : std::realloc(block, size); });
+}
+
+[[gnu::noinline]] void released(void* block) {
+  release(kind::free, block, 0, 0, HEAPLAB_SITE, [=] { std::free(block); });
+}
+
+// What lies in the file of a process.
+struct sampled_file {
+  explicit sampled_file(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    auto header = std::make_unique<trace::raw_header>();
+    stream.read(reinterpret_cast<char*>(header.get()), sizeof *header);
+    std::vector<char> content(header->bytes.load(std::memory_order_relaxed));
+    stream.seekg(0);
+    stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+    for (std::size_t at = trace::raw_header_bytes; at < content.size(); at += trace::raw_unit)
+      read_table(content.data() + at);
+  }
+
+  void read_table(const char* at) {
+    const auto& table = *reinterpret_cast<const trace::raw_chunk*>(at);
+    if (table.magic == trace::table_magic)
+      for (std::size_t bucket = 1; bucket <= trace::buckets_of(table); ++bucket)
+        for (const trace::raw_live_block& block :
+             reinterpret_cast<const trace::raw_bucket*>(at)[bucket].blocks)
+          if (trace::address_in(block.what) != 0) live_bytes += block.size;
+    if (table.magic != trace::sites_magic) return;
+    for (std::size_t place = 1; place < table.bytes / sizeof(trace::raw_site); ++place) {
+      const auto& site = reinterpret_cast<const trace::raw_site*>(at)[place];
+      if (site.key.load(std::memory_order_relaxed) == 0) continue;
+      ++sites;
+      most_frames = std::max(most_frames, site.frames);
+      samples += site.samples.load(std::memory_order_relaxed);
+      bytes += site.bytes.load(std::memory_order_relaxed);
+      for (const auto& lives : site.lives) ended += lives.load(std::memory_order_relaxed);
+    }
+  }
+
+  std::size_t sites = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t ended = 0;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t most_frames = 0;
+};
+
+// This process is sampled from the first test on.
+class sampling : public testing::Test {
+protected:
+  sampling() {
+    if (!std::filesystem::create_directory(folder)) return;
+    const trace::raw_control page{.magic = trace::control_magic,
+                                  .stamps = trace::stamps::counter,
+                                  .state = trace::recording::sampling,
+                                  .filters = filters_here(),
+                                  .sample_bytes = 1};
+    const auto file = folder / "control";
+    std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&page), sizeof page);
+    std::filesystem::resize_file(file, trace::control_bytes);
+    ::setenv("HEAPLAB_RECORD", folder.c_str(), 1);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  static sampled_file of(pid_t process) {
+    const std::string end = hexadecimal(static_cast<std::uint64_t>(process)) + ".raw";
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().string().ends_with("-" + end)) return sampled_file(entry.path());
+    ADD_FAILURE() << end;
+    std::abort();
+  }
+
+  static std::string hexadecimal(std::uint64_t number) {
+    char text[17];
+    ::snprintf(text, sizeof text, "%016lx", number);
+    return text;
+  }
+
+  inline static const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("heaplab-sampling-" + std::to_string(::getpid()));
+};
+
+TEST_F(sampling, counts_blocks_of_many_threads_and_forgets_those_that_are_released) {
+  constexpr unsigned at_once = 8;
+  constexpr std::size_t calls = 5000;
+  released(acquired(large));  // while the file is being opened, calls of other threads are lost
+  std::atomic<void*> places[64]{};
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < at_once; ++thread)
+    threads.emplace_back([&places, thread] {
+      for (std::size_t call = 0; call < calls; ++call) {
+        void* const found = places[(call * 7 + thread) % 64].exchange(acquired(large + call % 100));
+        if (call % 4 == 0 && found != nullptr)
+          released(resized(found, 2 * large));
+        else
+          released(found);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (auto& place : places) released(place.exchange(nullptr));
+  const sampled_file found = of(::getpid());
+  EXPECT_GE(found.samples, at_once * calls);
+  EXPECT_EQ(found.samples, found.ended);
+  EXPECT_EQ(found.live_bytes, 0U);
+  EXPECT_GE(found.bytes, at_once * calls * large);
+}
+
+TEST_F(sampling, knows_what_lives_and_what_reallocation_and_failure_leave_behind) {
+  void* const kept = acquired(1000);
+  const sampled_file before = of(::getpid());
+  void* block = acquired(300);
+  EXPECT_EQ(of(::getpid()).live_bytes, before.live_bytes + 300);
+  block = resized(block, 5000);
+  EXPECT_EQ(of(::getpid()).live_bytes, before.live_bytes + 5000);
+  EXPECT_EQ(resized(block, SIZE_MAX), nullptr);
+  const sampled_file found = of(::getpid());
+  EXPECT_EQ(found.live_bytes, before.live_bytes + 5000);
+  EXPECT_EQ(found.samples, before.samples + 2);
+  EXPECT_EQ(found.bytes, before.bytes + 5300);
+  released(block);
+  EXPECT_EQ(of(::getpid()).live_bytes, before.live_bytes);
+  EXPECT_EQ(of(::getpid()).ended, before.ended + 2);
+  released(kept);
+}
+
+TEST_F(sampling, leaves_blocks_of_before_alone_and_counts_no_call_within_another) {
+  const sampled_file before = (released(acquired(large)), of(::getpid()));
+  released(std::malloc(large));
+  void* const block = acquire(kind::calloc, 500, 0, HEAPLAB_SITE, [] { return acquired(500); });
+  const sampled_file found = of(::getpid());
+  EXPECT_EQ(found.samples, before.samples + 1);
+  EXPECT_EQ(found.ended, before.ended);
+  released(block);
+}
+
+TEST_F(sampling, begins_anew_in_a_child_of_fork) {
+  void* const inherited = acquired(700);
+  const std::uint64_t samples = of(::getpid()).samples;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    released(inherited);
+    acquired(900);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  const sampled_file found = of(child);
+  EXPECT_EQ(found.samples, 1U);
+  EXPECT_EQ(found.live_bytes, 900U);
+  EXPECT_EQ(of(::getpid()).samples, samples);
+  released(inherited);
+}
+
+TEST_F(sampling, tells_sites_apart_by_their_stacks) {
+  const sampled_file before = (released(acquired(large)), of(::getpid()));
+  released(acquired(large));
+  released(acquired(large));
+  EXPECT_EQ(of(::getpid()).sites, before.sites + 2);
+  EXPECT_GT(before.most_frames, 1U);
+}
+
+TEST(sample_filter, knows_every_live_address_however_many_share_a_count) {
+  auto filter = std::make_unique<sample_filter>();
+  constexpr std::uint64_t page = 0x7F0000000000;
+  EXPECT_FALSE(filter->may_hold(page));
+  for (std::uint64_t block = 0; block < 300; ++block) {
+    filter->add(page + block);
+    ASSERT_TRUE(filter->may_hold(page));
+  }
+  for (std::uint64_t block = 0; block < 299; ++block) filter->remove(page + block);
+  EXPECT_TRUE(filter->may_hold(page + 299));
+  constexpr std::uint64_t other = 0x7F0000001000;
+  filter->add(other);
+  EXPECT_TRUE(filter->may_hold(other));
+  filter->remove(other);
+  EXPECT_FALSE(filter->may_hold(other));
+}
+
+TEST(site_table, finds_what_was_added_and_ends_at_its_largest_size) {
+  site_table table;
+  std::vector<std::vector<std::uint64_t>> memory;
+  std::map<std::uint64_t, std::uint64_t> added;
+  for (std::uint64_t stack = 1;; ++stack) {
+    const std::uint64_t key = stack * 0x9E3779B97F4A7C15ULL | std::uint64_t{1} << 63;
+    const std::uint64_t addresses[] = {stack, stack + 1};
+    numbered_site site = table.add(key, addresses);
+    while (site.site == nullptr && table.next_bytes() != 0) {
+      auto* const level =
+          reinterpret_cast<trace::raw_chunk*>(memory.emplace_back(table.next_bytes() / 8).data());
+      level->bytes = static_cast<std::uint32_t>(table.next_bytes());
+      ASSERT_TRUE(table.add(level));
+      site = table.add(key, addresses);
+    }
+    if (site.site == nullptr) break;
+    ASSERT_NE(site.number, site_table::elsewhere);
+    ASSERT_LT(site.number, std::uint64_t{1} << trace::site_bits);
+    added[key] = site.number;
+  }
+  EXPECT_GT(added.size(), 10'000U);
+  for (const auto& [key, number] : added) {
+    EXPECT_EQ(table.find(key).number, number);
+    EXPECT_EQ(table.at(number)->addresses[1], table.at(number)->addresses[0] + 1);
+  }
+  EXPECT_NE(table.at(site_table::elsewhere), nullptr);
+}
+
+}  // namespace
+}  // namespace heaplab::recorder
