@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Print the effects of the five dimensions on local allocators, of results of left-open/dimensions.
 
-An effect is the factor by which the time of a strategy, divided by that of the reference in the same block, is
-larger at the high level of a dimension than at the low one; that of two dimensions says by how much the
+An effect is the factor by which the time of a strategy, divided by that of the reference in the same block,
+is larger at the high level of a dimension than at the low one; that of two dimensions says by how much the
 effect of the one is larger at the high level of the other. 95 % intervals are Student's over the blocks.
 Example: research/factorial.py out/dimensions/results.jsonl
 """

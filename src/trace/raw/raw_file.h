@@ -25,7 +25,7 @@ enum class recording : std::uint32_t {
   on = 1,
   waiting = 2,  // calls are not recorded yet, but the blocks that live are remembered
   // 3: not_begun, of a process that has not looked (process_file.h)
-  looking = 4,  // calls are neither recorded nor counted, but executed programs are noted, as while on
+  looking = 4,   // calls are neither recorded nor counted, but executed programs are noted, as while on
   sampling = 5,  // of some blocks, the site is counted (raw_site), and those of them that live are remembered
 };
 
