@@ -48,7 +48,10 @@ def gate(
     facts = baseline_file.facts_here()
     old = known.of_kind(facts)
     if old is None and not options.update:
-        note(f"{path}: nothing was kept on this kind of machine ({known.why_none(facts)}); --update adds it")
+        said = f"{path}: nothing was kept on this kind of machine ({known.why_none(facts)}); --update adds it"
+        note(said)
+        if options.markdown:
+            options.markdown.write_text(f"**heaplab gate: COULD NOT TELL:** {said}\n", encoding="utf-8")
         return run_gate.COULD_NOT_TELL if options.strict else 0
     paths = measured(extra, new, program, options)
     results = [load(each) for each in paths]

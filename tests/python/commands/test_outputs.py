@@ -10,7 +10,7 @@ from heaplab.options.option_types import OutputFile, OutputFolder
 
 # What commands read, also where they add to what they find.
 READS = {"results", "resume", "source", "trace_file", "new", "again", "plan", "folder", "file", "own"}
-READS |= {"repository", "wheels"}
+READS |= {"repository", "wheels", "baseline"}
 NAMES_OF_OUTPUTS = {"-o", "--output", "--junit", "--markdown", "--bencher"}
 PARAMETERS = [(name, param) for name, command in COMMANDS.items() for param in command.params]
 OUTPUTS = [

@@ -3,17 +3,22 @@
 What pip installs is a wheel of the test, whose `heaplab` is the one under test with a small catalog.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 from action_runner import Ended, Runner
-from subprocesses import git, wheel_of, written
+from subprocesses import compiled, git, wheel_of, written
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
@@ -27,6 +32,7 @@ def main():
     os.execv(command[0], [*command[:at], "--warm", "1B", *command[at:]])
 """
 MAKEFILE = "libmine.so: mine.c\n\tcc -shared -fPIC -fno-builtin-malloc -DNAME='\"mine\"' -o $@ mine.c\n"
+WORKFLOWS = ("gate", "baseline", "comment")
 # A busy machine may see too little for a limit.
 PASSED = ("**heaplab gate: NOT WORSE", "**heaplab gate: COULD NOT TELL")
 
@@ -91,6 +97,129 @@ def test_a_comparison_stands_on_the_page_and_words_are_not_carried_out(
     assert ended.summary.startswith("```\n")
     assert "one" in ended.summary
     assert not (tmp_path / "carried-out").exists()
+
+
+PUSHED = {"GITHUB_EVENT_NAME": "push", "GITHUB_REF_NAME": "main", "GITHUB_BASE_REF": ""}
+ASKED = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_REF_NAME": "7/merge", "GITHUB_BASE_REF": "main"}
+
+
+@pytest.mark.starts_programs
+def test_a_push_keeps_the_baseline_by_which_a_pull_request_is_judged(wheel: Path, tmp_path: Path) -> None:
+    runner = Runner(tmp_path / "runner")
+    checkout = written(tmp_path / "checkout", {"README": ""})
+    steps = "int main(void) { for (volatile int i = 0; i < STEPS; ++i) {} }"
+    program = str(compiled(tmp_path / "stepping", steps, "-DSTEPS=100000"))
+    limits = "--budget 100s --instructions only-callgrind --max-instructions 1%"
+    given = {"baseline": "kept.json", "program": program, "options": limits}
+
+    def job(event: dict[str, str], **more: str) -> Ended:
+        runner.environment = event
+        (checkout / "kept.json").unlink(missing_ok=True)
+        return acted(runner, checkout, wheel, **given, **more)
+
+    without = job(ASKED)
+    assert (without.outputs["status"], without.failed) == ("0", False), without.printed
+    assert without.summary.startswith("**heaplab gate: COULD NOT TELL: main has kept no baseline yet")
+    assert (job(ASKED, strict="true").failed, runner.files) == (True, {})
+    assert job(PUSHED).outputs["status"] == "0"
+    (key,) = runner.files
+    assert key.startswith("heaplab-baseline-heaplab-main-")
+    assert job(ASKED).summary.startswith("**heaplab gate: NOT WORSE")
+    compiled(tmp_path / "stepping", steps, "-DSTEPS=200000")
+    worse = job(ASKED)
+    assert (worse.outputs["status"], worse.failed) == ("3", True), worse.printed
+    assert worse.summary.startswith("**heaplab gate: WORSE: 1 of 1")
+    assert list(runner.files) == [key]
+
+
+# ---------------------------------------------------------------- the comment
+
+COMMENT = ROOT / ".github" / "actions" / "comment" / "action.yml"
+HEAD = "0123abc"
+MARK = "<!-- heaplab: heaplab -->"
+
+
+class Hub(BaseHTTPRequestHandler):
+    """A stand-in of GitHub's API: one open pull request from a fork, and its comments."""
+
+    comments: ClassVar[list[dict[str, Any]]] = []
+    authorized: ClassVar[set[str]] = set()
+
+    def do_GET(self) -> None:
+        place, _, asked = self.path.partition("?")
+        if place == "/repos/us/it/pulls":
+            heads = [HEAD] if parse_qs(asked)["head"] == ["somebody:patch-1"] else []
+            self.answer([{"number": 7, "head": {"sha": sha}} for sha in heads])
+        else:
+            assert place == "/repos/us/it/issues/7/comments"
+            self.answer(self.comments if parse_qs(asked)["page"] == ["1"] else [])
+
+    def do_POST(self) -> None:
+        assert self.path == "/repos/us/it/issues/7/comments"
+        self.comments.append({"id": 100 + len(self.comments), "user": {"type": "Bot"}, "body": self.body()})
+        self.answer({})
+
+    def do_PATCH(self) -> None:
+        number = int(self.path.removeprefix("/repos/us/it/issues/comments/"))
+        (found,) = [comment for comment in self.comments if comment["id"] == number]
+        found["body"] = self.body()
+        self.answer({})
+
+    def body(self) -> str:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+
+    def answer(self, content: object) -> None:
+        self.authorized.add(self.headers["Authorization"])
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(content).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_pull_request_of_a_fork_gets_one_comment_which_is_updated(tmp_path: Path) -> None:
+    Hub.comments = [{"id": 5, "user": {"type": "User"}, "body": f"{MARK} a person's"}]
+    runner, event = Runner(tmp_path / "runner"), tmp_path / "event.json"
+    run = {"head_repository": {"owner": {"login": "somebody"}}, "head_branch": "patch-1", "html_url": "there"}
+    checkout = written(tmp_path / "checkout", {"heaplab/table.md": "| worse | @everybody |\n"})
+    with HTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        api = f"http://127.0.0.1:{server.server_port}"
+        place = {"GITHUB_API_URL": api, "GITHUB_REPOSITORY": "us/it", "GITHUB_EVENT_PATH": str(event)}
+        runner.environment = place
+
+        def said(head: str) -> str:
+            event.write_text(json.dumps({"workflow_run": {**run, "head_sha": head}}))
+            ended = runner.action(checkout, {}, COMMENT)
+            assert not ended.failed, ended.printed
+            return ended.printed
+
+        assert "pull request 7: comment written" in said(HEAD)
+        assert Hub.comments[-1]["body"].startswith(f"{MARK}\n| worse | &#64;everybody |\n")
+        (checkout / "heaplab" / "table.md").unlink()
+        assert "pull request 7: comment updated" in said(HEAD)
+        assert "no open pull request has 9999 as its head" in said("9999")
+        server.shutdown()
+    first, second = Hub.comments
+    assert first["body"].endswith("a person's")
+    assert second["body"].startswith(f"{MARK}\n**heaplab gate** left no table.")
+    assert f"Measured at {HEAD}: [the run](there)" in second["body"]
+    assert Hub.authorized == {"Bearer token of the job"}
+
+
+def test_the_workflows_of_the_documentation_use_what_is_here() -> None:
+    gates = {name: yaml.safe_load((ROOT / "docs" / f"{name}-workflow.yml").read_text()) for name in WORKFLOWS}
+    (used,) = [
+        step for step in gates["baseline"]["jobs"]["gate"]["steps"] if "heaplab@" in step.get("uses", "")
+    ]
+    assert set(used["with"]) <= set(yaml.safe_load((ROOT / "action.yml").read_text())["inputs"])
+    comment = gates["comment"]
+    assert (
+        comment[True]["workflow_run"]["workflows"] == [gates["gate"]["name"]] == [gates["baseline"]["name"]]
+    )
+    place = comment["jobs"]["comment"]["steps"][-1]["uses"].removeprefix("OWNER/heaplab/").partition("@")[0]
+    assert ROOT / place / "action.yml" == COMMENT
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Carries out the steps of a GitHub action or job as a runner would, as far as this project's steps go.
 
-A step's shell runs as it stands. Of the actions that steps use, the cache and the upload of artifacts are
+A step's shell runs as it stands. Of the actions that steps use, caches and the upload of artifacts are
 played; any other is an error, and so is an expression that is not known.
 """
 
@@ -37,16 +37,20 @@ class Runner:
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
     caches: dict[str, Path] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)  # caches of one file
+    jobs: int = 0
     missed: dict[str, Path] = field(default_factory=dict)  # what the present job looked for in vain
 
-    def action(self, checkout: Path, inputs: dict[str, str]) -> Ended:
-        """Run the action of this repository in a job's checkout."""
-        described = yaml.safe_load(ACTION.read_text())
+    def action(self, checkout: Path, inputs: dict[str, str], action: Path = ACTION) -> Ended:
+        """Run an action of this repository in a job's checkout."""
+        described = yaml.safe_load(action.read_text())
         assert set(inputs) <= set(described["inputs"])
         given = {name: declared.get("default", "") for name, declared in described["inputs"].items()} | inputs
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "temp").mkdir(parents=True)
-        known = {f"inputs.{name}": value for name, value in given.items()}
+        self.jobs += 1
+        known = {"github.token": "token of the job", "github.action_path": str(action.parent)}
+        known |= {f"inputs.{name}": filled(value, known) for name, value in given.items()}
         known["runner.temp"] = str(self.folder / "temp")
         ended = Ended(False, {}, "", "", {}, [])
         for step in described["runs"]["steps"]:
@@ -59,7 +63,7 @@ class Runner:
         self.missed.clear()
         page = self.folder / "summary.md"
         ended.summary = page.read_text() if page.exists() else ""
-        for name, output in described["outputs"].items():
+        for name, output in described.get("outputs", {}).items():
             ended.outputs[name] = filled(output["value"], known)
         return ended
 
@@ -67,7 +71,7 @@ class Runner:
     def wanted(condition: str, known: dict[str, str], failed: bool) -> bool:
         if condition == "always()":
             return True
-        if found := re.fullmatch(r"(\S+) != '(\w+)'", condition):
+        if found := re.fullmatch(r"(\S+) != '(\w*)'", condition):
             return not failed and known.get(found[1], "") != found[2]
         assert not condition, condition
         return not failed
@@ -79,6 +83,10 @@ class Runner:
                 self.shell(step, checkout, known, ended)
             case "actions/cache":
                 self.cache(step["id"], given, known)
+            case "actions/cache/restore":
+                self.restore(checkout / given["path"], given)
+            case "actions/cache/save":
+                self.files[given["key"]] = (checkout / given["path"]).read_bytes()
             case "actions/upload-artifact":
                 ended.artifacts[given["name"]] = checkout / given["path"]
             case other:
@@ -91,6 +99,13 @@ class Runner:
             known[f"steps.{name}.outputs.cache-hit"] = "true"
         else:
             self.missed[given["key"]] = place
+
+    def restore(self, file: Path, given: dict[str, str]) -> None:
+        """Write the file that was saved under the key, or else the last under a key that begins so."""
+        begins = given["key"], given["restore-keys"]
+        found = [kept for begin in begins for key, kept in self.files.items() if key.startswith(begin)]
+        if found:
+            file.write_bytes(found[-1])
 
     def shell(self, step: dict[str, Any], checkout: Path, known: dict[str, str], ended: Ended) -> None:
         assert step["shell"] == "bash"
@@ -123,6 +138,8 @@ class Runner:
             "RUNNER_TEMP": str(self.folder / "temp"),
             "RUNNER_OS": "Linux",
             "RUNNER_ARCH": "X64",
+            "GITHUB_RUN_ID": str(self.jobs),
+            "GITHUB_RUN_ATTEMPT": "1",
         }
 
 
