@@ -25,8 +25,10 @@ constexpr config settings_tested = standard();
 // blocks, and marks were looked at.
 struct huge_page_log : system_platform {
   static inline std::size_t asked, forbidden;
+  static inline std::int64_t now;
   static inline unsigned looks, looks_at_pages, looks_for_marks;
 
+  static std::int64_t milliseconds() { return now; }
   static bool advise_huge(void*, std::size_t bytes, bool wanted) {
     (wanted ? asked : forbidden) += bytes;
     return true;
@@ -250,11 +252,13 @@ TEST_F(huge_pages_of_retained_blocks, are_not_inherited_by_a_block_made_of_a_sma
   tested_.deallocate(first);
 }
 
-// The fine zone grows by parts of 4 MiB, each of which asks for huge pages or not.
+// The fine zone grows by parts of 4 MiB, each of which asks for huge pages or not; up to 16 MiB where it
+// grows fast.
 constexpr config small_parts = [] {
   config result = standard();
   result.arena_bytes = 256 * mib;
-  result.huge_zone_bytes = result.huge_part_bytes = 4 * mib;
+  result.fast_huge_zone_bytes = result.huge_part_bytes = 4 * mib;
+  result.huge_zone_bytes = 16 * mib;
   result.huge_part_divisor = unlimited;
   return result;
 }();
@@ -263,16 +267,21 @@ class huge_pages_of_spans : public testing::Test {
 protected:
   using zone = arena<test_traits<concurrent::std_sync, small_parts, huge_page_log>>;
 
-  huge_pages_of_spans() { EXPECT_TRUE(tested_.open(small_parts.arena_bytes, huge_page_policy::grown)); }
+  huge_pages_of_spans() {
+    huge_page_log::now = 0;
+    EXPECT_TRUE(tested_.open(small_parts.arena_bytes, huge_page_policy::grown));
+  }
   ~huge_pages_of_spans() override { tested_.close(); }
 
-  // Carves spans of so many bytes, and uses a share of each. Returns for how many bytes huge pages were
-  // asked.
-  std::size_t asked_while_growing(std::size_t bytes, std::size_t percent) {
+  // Carves spans of so many bytes, a part in so many milliseconds, and uses a share of each. Returns for how
+  // many bytes huge pages were asked.
+  std::size_t asked_while_growing(std::size_t bytes, std::size_t percent, std::int64_t milliseconds = 0) {
     huge_page_log::asked = 0;
-    for (std::size_t done = 0; done < bytes; done += small_parts.fine_span_bytes)
+    for (std::size_t done = 0; done < bytes; done += small_parts.fine_span_bytes) {
+      if (done % small_parts.huge_part_bytes == 0) huge_page_log::now += milliseconds;
       tested_.carve(true, 0)->set_resident_bytes(
           static_cast<std::uint32_t>(small_parts.fine_span_bytes * percent / 100));
+    }
     return huge_page_log::asked;
   }
 
@@ -282,6 +291,15 @@ protected:
 TEST_F(huge_pages_of_spans, follow_from_dense_spans) {
   EXPECT_EQ(asked_while_growing(4 * mib, 100), 0U) << "a small zone";
   EXPECT_EQ(asked_while_growing(8 * mib, 75), 8 * mib);
+}
+
+TEST_F(huge_pages_of_spans, of_a_small_zone_follow_from_fast_growth) {
+  constexpr std::int64_t most = small_parts.fast_part_milliseconds;
+  EXPECT_EQ(asked_while_growing(4 * mib, 100), 0U);
+  EXPECT_EQ(asked_while_growing(4 * mib, 100, most), 4 * mib);
+  EXPECT_EQ(asked_while_growing(4 * mib, 100, most + 1), 0U);
+  EXPECT_EQ(asked_while_growing(4 * mib, 100, most), 4 * mib);
+  EXPECT_EQ(asked_while_growing(4 * mib, 100, most + 1), 4 * mib) << "no small zone any more";
 }
 
 TEST_F(huge_pages_of_spans, do_not_follow_from_sparse_spans) {

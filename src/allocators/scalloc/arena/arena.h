@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "allocators/scalloc/arena/arena_layout.h"
 #include "allocators/scalloc/arena/arena_zone.h"
@@ -209,7 +210,8 @@ public:
   // in the zone as it is: it would fill up every 2 MiB of which one page is left.
   void keep_small_pages() {
     const std::size_t used = fine_.carved_bytes();
-    if (huge_pages_ != huge_page_policy::grown || used <= std::max(small_bytes_, settings.huge_zone_bytes))
+    if (huge_pages_ != huge_page_policy::grown ||
+        used <= std::max(small_bytes_, settings.fast_huge_zone_bytes))
       return;
     platform::advise_huge(base_ + small_bytes_, used - small_bytes_, false);
     small_bytes_ = used;
@@ -281,13 +283,17 @@ private:
 
   // The zone grows in parts, each of which gets huge pages where the spans of the part before are dense.
   // Spans that a thread has just begun to use are sparse; so are those of many threads, each with some blocks
-  // of many sizes, and huge pages would make them resident as a whole.
+  // of many sizes, and huge pages would make them resident as a whole. A small zone has to grow fast, too:
+  // the page faults then are a tenth of its time.
   void begin_part(std::size_t used) {
     const std::size_t begin = align_up(used, os_pages::huge_page_bytes);
     const std::size_t part = align_up(std::max(settings.huge_part_bytes, used / settings.huge_part_divisor),
                                       os_pages::huge_page_bytes);
     next_part_ = std::min(begin + part, reserved_.first());
-    if (begin < next_part_ && are_dense(used - std::min(used, part), used))
+    const std::int64_t now = platform::milliseconds();
+    const bool is_fast = now - std::exchange(part_begun_, now) <= settings.fast_part_milliseconds;
+    const std::size_t from = is_fast ? settings.fast_huge_zone_bytes : settings.huge_zone_bytes;
+    if (begin < next_part_ && used >= from && are_dense(used - std::min(used, part), used))
       platform::advise_huge(base_ + begin, next_part_ - begin, true);
   }
 
@@ -359,7 +365,8 @@ private:
   typename Traits::template atomic<std::size_t> reserved_bytes_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
   std::size_t small_bytes_ = 0;  // of the fine zone, in which no huge pages are made any more
-  std::size_t next_part_ = settings.huge_zone_bytes;  // where begin_part decides next
+  std::size_t next_part_ = settings.huge_part_bytes;  // where begin_part decides next
+  std::int64_t part_begun_ = 0;                       // in ms, when it decided last
   // Carving writes from here on.
   alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;

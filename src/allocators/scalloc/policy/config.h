@@ -180,14 +180,17 @@ struct config {
   // small programs, where holes are no more than this.
   std::size_t hole_sweep_bytes = 16 * mib;
   huge_page_policy huge_pages = huge_page_policy::never;
-  // With huge_page_policy::grown, fine spans beyond this many bytes of the zone get huge pages. 32 MiB: the
-  // 2 MiB that a huge page may touch too early are then less than a sixteenth.
-  std::size_t huge_zone_bytes = 32 * mib;
-  // Beyond, the zone grows in parts of so many bytes, or of 1/huge_part_divisor of the zone, each of which
-  // gets huge pages where the spans of as much before it are dense (arena.h). Smaller parts follow the
-  // program faster, with a system call each.
-  std::size_t huge_part_bytes = 8 * mib;
+  // With huge_page_policy::grown, the fine zone grows in parts of so many bytes, or of 1/huge_part_divisor of
+  // the zone, each of which gets huge pages where the spans of as much before it are dense (arena.h). Smaller
+  // parts follow the program faster, with a system call each.
+  std::size_t huge_part_bytes = 2 * mib;
   std::size_t huge_part_divisor = 4;
+  // Parts from so many bytes of the zone on. The 2 MiB that a huge page may touch too early are less than a
+  // sixteenth of 32 MiB. A program of fewer may take 2 MiB too early where it grows fast: where a part
+  // follows the one before within so many milliseconds. Measured (docs/decisions/0095).
+  std::size_t huge_zone_bytes = 32 * mib;
+  std::size_t fast_huge_zone_bytes = 4 * mib;
+  std::int64_t fast_part_milliseconds = 100;
 
   // --- large blocks: those above span_block_limit ---
 
