@@ -1,12 +1,12 @@
 #!/bin/sh
 # The README's first command on a fresh machine: makes a bare Debian root of this machine's release, which holds
 # apt, make and certificates, and runs a short `make compare` there, which installs what else it needs from
-# tools/packages-*.txt. Fails if a run there gave no figure. Takes a quarter of an hour on two cores.
+# tools/packages-*.txt. Fails if a run there gave no figure. Takes twenty minutes on two cores.
 # Packages come from this machine's apt sources and pip configuration. Leaves build/bare-root/report.html.
-# Usage: tools/test_bare_root.sh [BUDGET]      of measuring, 30s unless given; needs what tools/debian_root.sh needs
+# Usage: tools/test_bare_root.sh [BUDGET]      of measuring, 5m unless given; needs what tools/debian_root.sh needs
 set -eu
 cd "$(dirname "$0")/.."
-budget=${1:-30s}
+budget=${1:-5m}
 out=$PWD/build/bare-root
 certificates=/etc/ssl/certs/ca-certificates.crt
 
@@ -24,7 +24,7 @@ EOF
 set -- --customize-hook="upload $certificates $certificates"
 [ ! -f /etc/pip.conf ] || set -- "$@" --customize-hook="upload /etc/pip.conf /etc/pip.conf"
 
-tools/step.sh "make compare in a bare Debian root: a quarter of an hour" "read where its make compare stopped" \
+tools/step.sh "make compare in a bare Debian root: twenty minutes" "read where its make compare stopped" \
   tools/debian_root.sh /dev/null --variant=apt --include=ca-certificates,make \
   --customize-hook="copy-in $out/tree /" "$@" \
   --customize-hook='chroot "$1" sh /tree/inside.sh' \
