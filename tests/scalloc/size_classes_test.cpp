@@ -165,7 +165,7 @@ TEST(size_classes, cache_64_kib_and_more_of_large_blocks) {
   const auto fewest = [](std::size_t bytes) {
     return classes::table[classes::index_of(bytes)].fewest_cached;
   };
-  EXPECT_EQ(fewest(64), 16U);
+  EXPECT_EQ(fewest(64), 24U);
   EXPECT_EQ(fewest(16 * kib), 4U);
   EXPECT_EQ(fewest(128 * kib), 1U);
 }
