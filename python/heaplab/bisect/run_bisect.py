@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from heaplab.bisect.commit_gate import CommitGate, CommitTrial, refuse_uncounted
 from heaplab.bisect.commit_search import State, Stretch, search, search_all
-from heaplab.bisect.findings import Cell, Found, Step, cell_in, described, plain
+from heaplab.bisect.found_commits import Cell, Found, WorseStep, cell_in, described, plain
 from heaplab.bisect.history import CannotBuildError, Commit, CommitBuilds, Repository
 from heaplab.bisect.work import Work
 from heaplab.catalog import contents as catalogs
@@ -92,13 +92,13 @@ class Search:
             note(f"{commit.short}{f' after {base.short}' if good else ''}: {in_words(trial)}")
         return trial.state
 
-    def _step(self, good: int, bad: int) -> Step:
+    def _step(self, good: int, bad: int) -> WorseStep:
         """A stretch that was found; a commit is measured afresh, since what chose it does not confirm it."""
         if bad != good + 1:
-            return Step(good, bad, self._tried.get((good, bad)))
+            return WorseStep(good, bad, self._tried.get((good, bad)))
         ends = self._line[good], self._line[bad]
         concerned = self._tried[0, self._last].worse
-        return Step(good, bad, self._gate.trial(*ends, concerned, afresh=True))
+        return WorseStep(good, bad, self._gate.trial(*ends, concerned, afresh=True))
 
 
 def in_words(trial: CommitTrial) -> str:
@@ -126,7 +126,7 @@ def print_found(found: Found) -> None:
         put(out, escape(explained(found, cells[0])))
 
 
-def print_range(found: Found, step: Step) -> None:
+def print_range(found: Found, step: WorseStep) -> None:
     """The commits of which one is worse, each as it was tried."""
     for place in range(step.good + 1, step.bad + 1):
         trials = [trial for (_, tried), trial in sorted(found.tried.items()) if tried == place]
@@ -163,7 +163,7 @@ def explained(found: Found, cell: Cell) -> str:
     return said if found.every or known >= MOSTLY else f"{said} --all finds every commit above the limit."
 
 
-def name_of(found: Found, step: Step) -> str:
+def name_of(found: Found, step: WorseStep) -> str:
     commit = found.line[step.bad]
     return f"{commit.short} {commit.subject}" if step.is_exact else f"up to {commit.short}"
 

@@ -16,7 +16,7 @@ SLACK_S = 0.005  # by which the CPU time of a short program varies
 DOUBLED = 3  # times at most that a limit is doubled where that of the peak does not do
 
 
-class Outcome(StrEnum):
+class LimitOutcome(StrEnum):
     DONE = "completes"
     KILLED = "killed for memory"
     FAILED = "ends badly"  # some programs find out by themselves that memory is short
@@ -24,10 +24,10 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Trial:
+class LimitTrial:
     """A run under a limit or without one."""
 
-    outcome: Outcome
+    outcome: LimitOutcome
     wall_time: float = 0.0  # s
     cpu_time: float = 0.0
     major_faults: int = 0
@@ -39,30 +39,30 @@ class Trial:
 class Fit:
     """What an arm needs. None: under no limit that was tried."""
 
-    free: Trial  # the best of the runs without a limit
+    free: LimitTrial  # the best of the runs without a limit
     completes: int | None  # B
     keeps_time: int | None  # B
-    below: Outcome | None  # of the last run under a limit that was too small
+    below: LimitOutcome | None  # of the last run under a limit that was too small
     runs: int
 
 
-Run = Callable[[int | None], Trial]  # under a limit in B, or without one
+Run = Callable[[int | None], LimitTrial]  # under a limit in B, or without one
 
 
 class LimitSearch:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._count = 0
-        self._below: Outcome | None = None
-        self._free = Trial(Outcome.FAILED)
+        self._below: LimitOutcome | None = None
+        self._free = LimitTrial(LimitOutcome.FAILED)
 
-    def fit(self) -> Fit | Trial:
+    def fit(self) -> Fit | LimitTrial:
         """What the arm needs; the failed run of an arm that does not even complete without a limit."""
         free = [self._trial(None) for _ in range(CONFIRMED)]
-        if bad := next((trial for trial in free if trial.outcome is not Outcome.DONE), None):
+        if bad := next((trial for trial in free if trial.outcome is not LimitOutcome.DONE), None):
             return bad
-        self._free = Trial(
-            Outcome.DONE,
+        self._free = LimitTrial(
+            LimitOutcome.DONE,
             min(trial.wall_time for trial in free),
             min(trial.cpu_time for trial in free),
             max(trial.major_faults for trial in free),
@@ -75,16 +75,16 @@ class LimitSearch:
             keeps = least(self._keeps_time, completes, max(top, completes + 1))
         return Fit(self._free, in_bytes(completes), in_bytes(keeps), self._below, self._count)
 
-    def _trial(self, limit: int | None) -> Trial:
+    def _trial(self, limit: int | None) -> LimitTrial:
         self._count += 1
         return self._run(limit)
 
-    def _trials(self, steps: int) -> list[Trial]:
+    def _trials(self, steps: int) -> list[LimitTrial]:
         """Runs that complete under a limit; fewer than CONFIRMED if one does not."""
-        found: list[Trial] = []
+        found: list[LimitTrial] = []
         while len(found) < CONFIRMED:
             trial = self._trial(steps * STEP)
-            if trial.outcome is not Outcome.DONE:
+            if trial.outcome is not LimitOutcome.DONE:
                 self._below = trial.outcome
                 break
             found.append(trial)
@@ -98,7 +98,7 @@ class LimitSearch:
         return len(trials) == CONFIRMED and in_time(trials, self._free)
 
 
-def in_time(trials: Sequence[Trial], free: Trial) -> bool:
+def in_time(trials: Sequence[LimitTrial], free: LimitTrial) -> bool:
     """Whether a limit costs no more than MOST_TIME, by the best of the runs under it."""
     computes = min(trial.cpu_time for trial in trials) <= MOST_TIME * free.cpu_time + SLACK_S
     reads = min(trial.major_faults for trial in trials) > free.major_faults

@@ -14,11 +14,11 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import benchmark_of, request_of
-from heaplab.comparison.least_limit import FINE, MOST_TIME, Fit, LimitSearch, Outcome, Trial
+from heaplab.comparison.least_limit import FINE, MOST_TIME, Fit, LimitOutcome, LimitSearch, LimitTrial
 from heaplab.comparison.run_campaign import bar_of
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine.memory_group import MemoryGroups
+from heaplab.machine.memory_group import MemoryGroupParent
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.results.records import Run, Status
 from heaplab.screen.notes import note
@@ -31,11 +31,11 @@ def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
     """Search and print; return 1 if an arm does not complete even without a limit."""
     if not subject.program or subject.serving or subject.replaying:
         raise UsageError("--fit goes with a program that ends by itself: heaplab compare --fit -- PROGRAM")
-    groups = MemoryGroups()
+    groups = MemoryGroupParent()
     catalog, arms = chosen_arms.arms(catalog, options.allocators, options.own, options.factorial)
     benchmark = benchmark_of(catalog, arms, subject, options.quiet)
     campaign = campaign_of(request_of(benchmark, arms, options)).model_copy(update={"warm": 0})
-    found: dict[str, Fit | Trial] = {}
+    found: dict[str, Fit | LimitTrial] = {}
     with (
         bar_of(options, None) as bar,
         RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, tick=bar.tick) as measure,
@@ -55,7 +55,7 @@ def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
 class Limited:
     """Runs of the program under one allocator, each in a control group of its own."""
 
-    def __init__(self, groups: MemoryGroups, measure: RunMeasurer, allocator: str) -> None:
+    def __init__(self, groups: MemoryGroupParent, measure: RunMeasurer, allocator: str) -> None:
         (comparison,) = plan.comparisons(measure.campaign)
         (cell,) = comparison.cells
         self._groups, self._measure = groups, measure
@@ -63,7 +63,7 @@ class Limited:
         self._candidate = Candidate(cell, allocator)
         self._longest = plan.time_limit(measure.campaign, cell)
 
-    def __call__(self, limit: int | None) -> Trial:
+    def __call__(self, limit: int | None) -> LimitTrial:
         with self._groups.new(limit) as group:
             self._measure.members = group.members
             self._measure.until = time.monotonic() + self._longest
@@ -74,19 +74,19 @@ class Limited:
         return trial
 
 
-def trial_of(run: Run, kills: int, peak: int | None) -> Trial:
+def trial_of(run: Run, kills: int, peak: int | None) -> LimitTrial:
     """Raises HeaplabError for a run that says nothing about the limit."""
     if kills:
-        return Trial(Outcome.KILLED, reason=run.reason)
+        return LimitTrial(LimitOutcome.KILLED, reason=run.reason)
     if run.status is Status.TIMEOUT:
-        return Trial(Outcome.TOO_LONG, reason=run.reason)
+        return LimitTrial(LimitOutcome.TOO_LONG, reason=run.reason)
     if run.status is Status.FAILED:
-        return Trial(Outcome.FAILED, reason=run.reason)
+        return LimitTrial(LimitOutcome.FAILED, reason=run.reason)
     if run.status is not Status.OK or not run.process:
         raise HeaplabError(f"{run.allocator}: {run.reason}")
     process = run.process
-    return Trial(
-        Outcome.DONE,
+    return LimitTrial(
+        LimitOutcome.DONE,
         process.wall_time,
         process.user_time + process.system_time,
         process.major_faults,
@@ -94,13 +94,13 @@ def trial_of(run: Run, kills: int, peak: int | None) -> Trial:
     )
 
 
-def in_words(result: Fit | Trial) -> str:
-    if isinstance(result, Trial):
+def in_words(result: Fit | LimitTrial) -> str:
+    if isinstance(result, LimitTrial):
         return f"{result.outcome} without a limit: {result.reason}"
     return f"completes in {size(result.completes)}, {units.counted(result.runs, 'run')}"
 
 
-def print_fits(found: dict[str, Fit | Trial]) -> None:
+def print_fits(found: dict[str, Fit | LimitTrial]) -> None:
     fits = {name: result for name, result in found.items() if isinstance(result, Fit)}
     order = sorted(fits, key=lambda name: fits[name].completes or 0)
     columns = [
@@ -113,7 +113,7 @@ def print_fits(found: dict[str, Fit | Trial]) -> None:
     if order:
         put_table(console(), columns)
     for name, result in found.items():
-        if isinstance(result, Trial):
+        if isinstance(result, LimitTrial):
             put(console(), f"{escape(name)}: {escape(in_words(result))}")
     put(console(), f"Limits are at most a {FINE}th of what is used without one too large, or 64 KiB.")
 

@@ -70,7 +70,7 @@ class MemoryGroup:
         return int(path.read_text()) if path.exists() else None
 
 
-class MemoryGroups:
+class MemoryGroupParent:
     """Where groups are made. Raises HeaplabError, in one line, where none may be."""
 
     def __init__(self) -> None:

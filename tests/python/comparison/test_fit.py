@@ -10,25 +10,25 @@ from hypothesis import given, settings, strategies as st
 from laboratory import Laboratory, failure, refusal
 from subprocesses import executable, written
 
-from heaplab.comparison.least_limit import FINE, STEP, Fit, LimitSearch, Outcome, Trial
+from heaplab.comparison.least_limit import FINE, STEP, Fit, LimitOutcome, LimitSearch, LimitTrial
 from heaplab.errors import HeaplabError
 from heaplab.machine import memory_group
-from heaplab.machine.memory_group import MemoryGroups
+from heaplab.machine.memory_group import MemoryGroupParent
 
-FREE = Trial(Outcome.DONE, wall_time=1.0, cpu_time=1.0, major_faults=2, peak=1000 * STEP)
+FREE = LimitTrial(LimitOutcome.DONE, wall_time=1.0, cpu_time=1.0, major_faults=2, peak=1000 * STEP)
 
 
 RECLAIMS = replace(FREE, cpu_time=1.2)
 
 
-def fitted(needs: int, keeps: int, slow: Trial = RECLAIMS, peak: int = 1000) -> Fit:
+def fitted(needs: int, keeps: int, slow: LimitTrial = RECLAIMS, peak: int = 1000) -> Fit:
     """The fit of a program that is killed below `needs` steps, and is as `slow` says below `keeps`."""
     free = replace(FREE, peak=peak * STEP)
 
-    def run(limit: int | None) -> Trial:
+    def run(limit: int | None) -> LimitTrial:
         if limit is None or limit >= max(needs, keeps) * STEP:
             return free
-        return slow if limit >= needs * STEP else Trial(Outcome.KILLED)
+        return slow if limit >= needs * STEP else LimitTrial(LimitOutcome.KILLED)
 
     found = LimitSearch(run).fit()
     assert isinstance(found, Fit)
@@ -56,7 +56,7 @@ def test_the_least_limits_are_found_within_a_hundredth(needs: int, keeps: int, p
         (replace(FREE, major_faults=9), False),
     ],
 )
-def test_a_limit_that_costs_time_is_told_from_a_busy_machine(slow: Trial, counts: bool) -> None:
+def test_a_limit_that_costs_time_is_told_from_a_busy_machine(slow: LimitTrial, counts: bool) -> None:
     found = fitted(400, 700, slow)
     assert found.completes
     assert found.keeps_time
@@ -64,20 +64,20 @@ def test_a_limit_that_costs_time_is_told_from_a_busy_machine(slow: Trial, counts
 
 
 def test_what_fails_without_a_limit_has_no_fit_and_what_is_killed_now_and_then_needs_more() -> None:
-    bad = Trial(Outcome.FAILED, reason="exit status 1")
+    bad = LimitTrial(LimitOutcome.FAILED, reason="exit status 1")
     assert LimitSearch(lambda _: bad).fit() == bad
     runs = [0]
 
-    def now_and_then(limit: int | None) -> Trial:
+    def now_and_then(limit: int | None) -> LimitTrial:
         runs[0] += 1
         often = limit is not None and limit < 600 * STEP and runs[0] % 3 == 0
-        return Trial(Outcome.KILLED) if often or (limit or FREE.peak) < 300 * STEP else FREE
+        return LimitTrial(LimitOutcome.KILLED) if often or (limit or FREE.peak) < 300 * STEP else FREE
 
     found = LimitSearch(now_and_then).fit()
     assert isinstance(found, Fit)
     assert found.completes
     assert 600 * STEP <= found.completes < 620 * STEP
-    assert found.below is Outcome.KILLED
+    assert found.below is LimitOutcome.KILLED
 
 
 # ---------------------------------------------------------------- hierarchies
@@ -114,7 +114,7 @@ def test_a_group_is_made_in_the_nearest_that_passes_memory_on(
         return write_text(path, text)
 
     monkeypatch.setattr(Path, "write_text", write)
-    with MemoryGroups().new(None) as group:
+    with MemoryGroupParent().new(None) as group:
         assert group.path.parent == top / "user"
         written(group.path, {"memory.swap.max": "max", "memory.max": "max"})
         group.limit(4096)
@@ -158,7 +158,7 @@ def test_a_program_needs_what_it_touches_and_being_killed_is_an_outcome(
     lab: Laboratory, tmp_path: Path
 ) -> None:
     try:
-        MemoryGroups()
+        MemoryGroupParent()
     except HeaplabError:
         pytest.skip("no control group whose memory may be limited")
     holds = 32
@@ -170,5 +170,5 @@ def test_a_program_needs_what_it_touches_and_being_killed_is_an_outcome(
     found = json.loads(printed)["glibc"]
     assert status == 0
     assert holds << 20 <= found["completes"] <= (2 * holds + 16) << 20
-    assert found["below"] == Outcome.KILLED
+    assert found["below"] == LimitOutcome.KILLED
     assert found["free"]["peak"] >= holds << 20

@@ -16,7 +16,7 @@ Cell = dict[str, Any]  # as CommitTrial has it
 
 
 @dataclass(frozen=True)
-class Step:
+class WorseStep:
     """A stretch of the line that ends worse than it begins; of two neighbours, a commit."""
 
     good: int  # place of the last commit before it
@@ -38,7 +38,7 @@ class Found:
 
     line: Sequence[Commit]
     tried: dict[Stretch, CommitTrial]  # by the places of base and commit
-    steps: Sequence[Step] = ()  # the first that is worse; or every one, of a search for all
+    steps: Sequence[WorseStep] = ()  # the first that is worse; or every one, of a search for all
     every: bool = False  # whether all were searched for
     untold: Sequence[Stretch] = field(default=())  # stretches that the machine could not judge
 
@@ -48,7 +48,7 @@ class Found:
         return self.tried[0, len(self.line) - 1]
 
     @property
-    def told(self) -> list[Step]:
+    def told(self) -> list[WorseStep]:
         """The steps that are worse by themselves, measured afresh."""
         return [step for step in self.steps if step.is_told]
 
@@ -75,7 +75,7 @@ class Found:
         before, last = self.line[step.good].short, self.line[step.bad].short
         return f"BETWEEN {before} and {last}: the first that is worse is one of {count}."
 
-    def share(self, step: Step, cell: Cell) -> float | None:
+    def share(self, step: WorseStep, cell: Cell) -> float | None:
         """The part of NEW's difference in a cell that a step explains, in logarithms; None if unknown."""
         own, whole = ratio_in(step.trial, cell), ratio_in(self.last, cell)
         return log(own) / log(whole) if own and whole and whole != 1 else None
@@ -114,7 +114,7 @@ def plain(found: Found) -> dict[str, Any]:
             "cells": trial.cells if trial else [],
         }
 
-    def explained(step: Step) -> dict[str, Any]:
+    def explained(step: WorseStep) -> dict[str, Any]:
         cells = step.trial.cells if step.trial else []
         return {
             "after": found.line[step.good].name,
