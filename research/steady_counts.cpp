@@ -1,5 +1,5 @@
-// Twenty small benchmarks of libraries that programs use, one after the other, after each of ten histories of
-// the heap. Under valgrind's callgrind each writes its instructions. Built and read by
+// Small benchmarks of libraries and crates that programs use, one after the other, after each of ten
+// histories of the heap. Under valgrind's callgrind each writes its instructions. Built and read by
 // research/steady_counts.py.
 #include <cJSON.h>
 #include <cmark.h>
@@ -31,7 +31,7 @@
 
 namespace {
 
-std::string json_text, xml_text, yaml_text, prose;
+std::string json_text, xml_text, yaml_text, toml_text, csv_text, prose;
 
 void write_texts() {
   json_text = "[", xml_text = "<all>";
@@ -41,6 +41,8 @@ void write_texts() {
                  ",\"list\":[1,2.5,null,true]}";
     xml_text += "<item number=\"" + number + "\"><name>" + name + "</name><list>1 2 3</list></item>";
     yaml_text += "- name: " + name + "\n  number: " + number + "\n  list: [1, 2, 3]\n";
+    toml_text += "[item" + number + "]\nname = \"" + name + "\"\nlist = [1, 2, 3]\n";
+    csv_text += number + "," + name + ",1 2 3\n";
     prose += "## Item " + number + "\n\nA *word* about `" + name + "` and [a link](https://example.org/" +
              number + ").\n\n";
   }
@@ -225,19 +227,53 @@ std::size_t with_zlib() {
   return length;
 }
 
+// steady_counts_crates/lib.rs
+extern "C" {
+std::size_t crate_csv(const char* text, std::size_t length);
+std::size_t crate_pulldown_cmark(const char* text, std::size_t length);
+std::size_t crate_quick_xml(const char* text, std::size_t length);
+std::size_t crate_regex(const char* text, std::size_t length);
+std::size_t crate_serde_json(const char* text, std::size_t length);
+std::size_t crate_toml(const char* text, std::size_t length);
+}
+
+template <auto crate, const std::string& text>
+std::size_t with_crate() {
+  return crate(text.data(), text.size());
+}
+
 struct benchmark {
   const char* name;
   std::size_t (*run)();
 };
 
 constexpr benchmark benchmarks[] = {
-    {"cJSON", with_cjson},       {"cmark", with_cmark},     {"expat", with_expat},
-    {"fmt", with_fmt},           {"GLib", with_glib},       {"GMP", with_gmp},
-    {"Jansson", with_jansson},   {"Zstandard", with_zstd},  {"libxml2", with_libxml},
-    {"libyaml", with_libyaml},   {"Lua", with_lua},         {"nlohmann-json", with_nlohmann},
-    {"PCRE2", with_pcre2},       {"pugixml", with_pugixml}, {"RapidJSON", with_rapidjson},
-    {"RE2", with_re2},           {"SQLite", with_sqlite},   {"TinyXML-2", with_tinyxml2},
-    {"yaml-cpp", with_yaml_cpp}, {"zlib", with_zlib},
+    {"cJSON", with_cjson},
+    {"cmark", with_cmark},
+    {"expat", with_expat},
+    {"fmt", with_fmt},
+    {"GLib", with_glib},
+    {"GMP", with_gmp},
+    {"Jansson", with_jansson},
+    {"Zstandard", with_zstd},
+    {"libxml2", with_libxml},
+    {"libyaml", with_libyaml},
+    {"Lua", with_lua},
+    {"nlohmann-json", with_nlohmann},
+    {"PCRE2", with_pcre2},
+    {"pugixml", with_pugixml},
+    {"RapidJSON", with_rapidjson},
+    {"RE2", with_re2},
+    {"SQLite", with_sqlite},
+    {"TinyXML-2", with_tinyxml2},
+    {"yaml-cpp", with_yaml_cpp},
+    {"zlib", with_zlib},
+    {"crate csv", with_crate<crate_csv, csv_text>},
+    {"crate pulldown-cmark", with_crate<crate_pulldown_cmark, prose>},
+    {"crate quick-xml", with_crate<crate_quick_xml, xml_text>},
+    {"crate regex", with_crate<crate_regex, prose>},
+    {"crate serde_json", with_crate<crate_serde_json, json_text>},
+    {"crate toml", with_crate<crate_toml, toml_text>},
 };
 
 std::vector<void*> left;

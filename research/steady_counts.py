@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Print the table of docs/steady-counts.md: how far the instruction counts of twenty benchmarks lie apart.
+"""Print the table of docs/steady-counts.md: how far the instruction counts of benchmarks lie apart.
 
-The benchmarks are those of research/steady_counts.cpp. Each runs under callgrind after ten histories of the
-heap, under the C library's malloc and under each LIBRARY. The headers of the libraries must be installed:
+The benchmarks are those of research/steady_counts.cpp: twenty of libraries that Debian packages, and six of
+crates. Each runs under callgrind after ten histories of the heap, under the C library's malloc and under each
+LIBRARY. cargo must be here, and the headers of the libraries installed:
 
     apt install g++ pkg-config valgrind libcjson-dev libcmark-dev libexpat1-dev libfmt-dev libgmp-dev \\
       libglib2.0-dev libjansson-dev liblua5.4-dev libpcre2-dev libpugixml-dev libre2-dev libsqlite3-dev \\
@@ -15,6 +16,7 @@ Example: research/steady_counts.py libmimalloc.so.2 build/release/lib/libheaplab
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -22,6 +24,7 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).with_suffix(".cpp")
+CRATES = Path(__file__).with_name("steady_counts_crates")
 PACKAGES = (
     "libcjson fmt gmpxx glib-2.0 jansson libxml-2.0 yaml-0.1 lua5.4 libpcre2-8 pugixml re2 sqlite3 tinyxml2"
 )
@@ -43,8 +46,10 @@ def built(folder: Path) -> Path:
         "-I/usr/include/cjson",
         "-I/usr/include/lua5.4",
     ]
-    program = folder / "benchmarks"
-    subprocess.run([*command, SOURCE, "-o", program, *shlex.split(flags)], check=True)
+    program, crates = folder / "benchmarks", shutil.copytree(CRATES, folder / CRATES.name)
+    subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=crates, check=True)
+    archive = crates / "target" / "release" / f"lib{CRATES.name}.a"
+    subprocess.run([*command, SOURCE, "-o", program, archive, *shlex.split(flags)], check=True)
     return program
 
 
