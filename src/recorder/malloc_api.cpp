@@ -78,20 +78,20 @@ HEAPLAB_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t si
 HEAPLAB_EXPORT void free(void* block) noexcept {
   if (early.owns(block)) [[unlikely]]
     return;
-  release(kind::free, block, 0, 0, HEAPLAB_SITE, [=] { next.free(block); });
+  release(kind::free, block, 0, 0, HEAPLAB_CALLER, [=] { next.free(block); });
 }
 
 HEAPLAB_EXPORT void free_sized(void* block, std::size_t size) noexcept {
   if (early.owns(block)) [[unlikely]]
     return;
-  release(kind::free_sized, block, size, 0, HEAPLAB_SITE, [=] { next.free_sized(block, size); });
+  release(kind::free_sized, block, size, 0, HEAPLAB_CALLER, [=] { next.free_sized(block, size); });
 }
 
 HEAPLAB_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) noexcept {
   if (early.owns(block)) [[unlikely]]
     return;
   release(kind::free_aligned_sized, block, size, heaplab::is_power_of_two(alignment) ? alignment : 0,
-          HEAPLAB_SITE, [=] { next.free_aligned_sized(block, alignment, size); });
+          HEAPLAB_CALLER, [=] { next.free_aligned_sized(block, alignment, size); });
 }
 
 HEAPLAB_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {

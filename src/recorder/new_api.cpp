@@ -55,10 +55,10 @@ HEAPLAB_FAST_PATH void* new_block_nothrow(kind k, std::size_t size, std::size_t 
 }
 
 HEAPLAB_FAST_PATH void delete_block(kind k, void* block, std::size_t size, std::size_t alignment,
-                                    const call_site& site) {
+                                    std::uint64_t caller) {
   if (early.owns(block)) [[unlikely]]
     return;
-  release(k, block, size, alignment, site, [=] { next.free(block); });
+  release(k, block, size, alignment, caller, [=] { next.free(block); });
 }
 
 // The program's form, if the program has replaced `ours`; otherwise null.
@@ -158,40 +158,40 @@ HEAPLAB_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment
 // --- delete ---
 
 HEAPLAB_EXPORT void operator delete(void* block) noexcept {
-  delete_block(kind::delete_object, block, 0, 0, HEAPLAB_SITE);
+  delete_block(kind::delete_object, block, 0, 0, HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block) noexcept {
   if (auto* const theirs = replaced<plain_delete>(::operator delete, own::own_delete)) return theirs(block);
-  delete_block(kind::delete_array, block, 0, 0, HEAPLAB_SITE);
+  delete_block(kind::delete_array, block, 0, 0, HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, std::align_val_t alignment) noexcept {
-  delete_block(kind::delete_object, block, 0, bytes_of(alignment), HEAPLAB_SITE);
+  delete_block(kind::delete_object, block, 0, bytes_of(alignment), HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block, std::align_val_t alignment) noexcept {
   if (auto* const theirs = replaced<aligned_delete>(::operator delete, own::own_aligned_delete))
     return theirs(block, alignment);
-  delete_block(kind::delete_array, block, 0, bytes_of(alignment), HEAPLAB_SITE);
+  delete_block(kind::delete_array, block, 0, bytes_of(alignment), HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, std::size_t size) noexcept {
   if (auto* const theirs = replaced<plain_delete>(::operator delete, own::own_delete)) return theirs(block);
-  delete_block(kind::delete_object_sized, block, size, 0, HEAPLAB_SITE);
+  delete_block(kind::delete_object_sized, block, size, 0, HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block, std::size_t size) noexcept {
   if (auto* const theirs = replaced<plain_delete>(::operator delete[], own::own_delete_array))
     return theirs(block);
   if (auto* const theirs = replaced<plain_delete>(::operator delete, own::own_delete)) return theirs(block);
-  delete_block(kind::delete_array_sized, block, size, 0, HEAPLAB_SITE);
+  delete_block(kind::delete_array_sized, block, size, 0, HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, std::size_t size, std::align_val_t alignment) noexcept {
   if (auto* const theirs = replaced<aligned_delete>(::operator delete, own::own_aligned_delete))
     return theirs(block, alignment);
-  delete_block(kind::delete_object_sized, block, size, bytes_of(alignment), HEAPLAB_SITE);
+  delete_block(kind::delete_object_sized, block, size, bytes_of(alignment), HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block, std::size_t size, std::align_val_t alignment) noexcept {
@@ -199,7 +199,7 @@ HEAPLAB_EXPORT void operator delete[](void* block, std::size_t size, std::align_
     return theirs(block, alignment);
   if (auto* const theirs = replaced<aligned_delete>(::operator delete, own::own_aligned_delete))
     return theirs(block, alignment);
-  delete_block(kind::delete_array_sized, block, size, bytes_of(alignment), HEAPLAB_SITE);
+  delete_block(kind::delete_array_sized, block, size, bytes_of(alignment), HEAPLAB_CALLER);
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept {

@@ -25,6 +25,9 @@ namespace heaplab::recorder {
         static_cast<const std::uint64_t*>(__builtin_frame_address(0)) \
   }
 
+// Of a release, which has no stack.
+#define HEAPLAB_CALLER reinterpret_cast<std::uint64_t>(__builtin_return_address(0))
+
 inline std::uint64_t number_of(const void* block) {
   return reinterpret_cast<std::uint64_t>(block);
 }
@@ -119,22 +122,22 @@ HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t
 
 template <class Call>
 HEAPLAB_FAST_PATH void record_release(thread_state& state, trace::kind kind, void* block, std::size_t size,
-                                      std::size_t alignment, const call_site& site, Call call) {
+                                      std::size_t alignment, std::uint64_t caller, Call call) {
   const doing a_call(state, activity::call);
   trace::raw_record* const record = claim(state);
-  fill(record, stamp_before(), block_of(kind, block, size, site.caller, log2_of(alignment)));
+  fill(record, stamp_before(), block_of(kind, block, size, caller, log2_of(alignment)));
   call();
 }
 
 // The window may open between two looks at the state: what is not remembered any more is then recorded.
 template <class Call>
 HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind, void* block,
-                                          std::size_t size, std::size_t alignment, const call_site& site,
+                                          std::size_t size, std::size_t alignment, std::uint64_t caller,
                                           Call call) {
   if (block == nullptr || state.doing == activity::own) return call();
   const trace::recording now = recording_state();
   if (now == trace::recording::on && state.doing == activity::none)
-    return record_release(state, kind, block, size, alignment, site, call);
+    return record_release(state, kind, block, size, alignment, caller, call);
   if (now == trace::recording::waiting) forget(state, number_of(block));
   call();
 }
@@ -143,18 +146,25 @@ HEAPLAB_SLOW_PATH void release_unrecorded(thread_state& state, trace::kind kind,
 template <class Call>
 HEAPLAB_FAST_PATH void release_sampled(thread_state& state, void* block, Call call) {
   if (sampled_addresses.may_hold(number_of(block))) [[unlikely]]
-    if (const auto sample = forget_sample(state, number_of(block))) end_life(*sample);
+    end_sample(state, number_of(block));
   call();
 }
 
 template <class Call>
-HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, std::size_t alignment,
-                               const call_site& site, Call call) {
+HEAPLAB_OUT_OF_LINE void release_unsampled(trace::kind kind, void* block, std::size_t size,
+                                           std::size_t alignment, std::uint64_t caller, Call call) {
   thread_state& state = this_thread;
-  if (recording_state() == trace::recording::sampling) return release_sampled(state, block, call);
   if (block == nullptr || !record_here(state)) [[unlikely]]
-    return release_unrecorded(state, kind, block, size, alignment, site, call);
-  record_release(state, kind, block, size, alignment, site, call);
+    return release_unrecorded(state, kind, block, size, alignment, caller, call);
+  record_release(state, kind, block, size, alignment, caller, call);
+}
+
+// Out of line is what would make a release that is sampled save registers.
+template <class Call>
+HEAPLAB_FAST_PATH void release(trace::kind kind, void* block, std::size_t size, std::size_t alignment,
+                               std::uint64_t caller, Call call) {
+  if (recording_state() == trace::recording::sampling) return release_sampled(this_thread, block, call);
+  release_unsampled(kind, block, size, alignment, caller, call);
 }
 
 template <class Call>

@@ -142,6 +142,10 @@ void end_life(const trace::raw_live_block& sample) {
   site.lives[std::min(longer, last)].fetch_add(1, std::memory_order_relaxed);
 }
 
+void end_sample(thread_state& state, std::uint64_t address) {
+  if (const auto found = forget_sample(state, address)) end_life(*found);
+}
+
 void forget_sites() {
   sites.forget_all();
   sites_added.store(0, std::memory_order_relaxed);

@@ -34,6 +34,9 @@ bool prepare_sampling();
 // address, kind and size; its site is not known yet.
 HEAPLAB_SLOW_PATH void sample(thread_state& state, const trace::raw_live_block& block, const call_site& site);
 
+// The block at the address is released: if it is a sample, its life ends.
+HEAPLAB_SLOW_PATH void end_sample(thread_state& state, std::uint64_t address);
+
 // Forgets the sample at the address, if there is one.
 HEAPLAB_SLOW_PATH std::optional<trace::raw_live_block> forget_sample(thread_state& state,
                                                                      std::uint64_t address);

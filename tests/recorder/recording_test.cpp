@@ -33,7 +33,7 @@ using trace::kind;
 }
 
 [[gnu::noinline]] void released(void* block) {
-  release(kind::free, block, 0, 0, HEAPLAB_SITE, [=] { std::free(block); });
+  release(kind::free, block, 0, 0, HEAPLAB_CALLER, [=] { std::free(block); });
 }
 
 // Blocks that threads pass to each other.

@@ -4,18 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "recorder/recording.h"
-#include "recorder/sample_filter.h"
-#include "recorder/site_table.h"
 #include "recorder/system_call_filters.h"
 
 namespace heaplab::recorder {
@@ -35,7 +33,7 @@ constexpr std::size_t large = 64;  // smaller blocks may have no sample
 }
 
 [[gnu::noinline]] void released(void* block) {
-  release(kind::free, block, 0, 0, HEAPLAB_SITE, [=] { std::free(block); });
+  release(kind::free, block, 0, 0, HEAPLAB_CALLER, [=] { std::free(block); });
 }
 
 // What lies in the file of a process.
@@ -189,51 +187,6 @@ TEST_F(sampling, tells_sites_apart_by_their_stacks) {
   released(acquired(large));
   EXPECT_EQ(of(::getpid()).sites, before.sites + 2);
   EXPECT_GT(before.most_frames, 1U);
-}
-
-TEST(sample_filter, knows_every_live_address_however_many_share_a_count) {
-  auto filter = std::make_unique<sample_filter>();
-  constexpr std::uint64_t page = 0x7F0000000000;
-  EXPECT_FALSE(filter->may_hold(page));
-  for (std::uint64_t block = 0; block < 300; ++block) {
-    filter->add(page + block);
-    ASSERT_TRUE(filter->may_hold(page));
-  }
-  for (std::uint64_t block = 0; block < 299; ++block) filter->remove(page + block);
-  EXPECT_TRUE(filter->may_hold(page + 299));
-  constexpr std::uint64_t other = 0x7F0000001000;
-  filter->add(other);
-  EXPECT_TRUE(filter->may_hold(other));
-  filter->remove(other);
-  EXPECT_FALSE(filter->may_hold(other));
-}
-
-TEST(site_table, finds_what_was_added_and_ends_at_its_largest_size) {
-  site_table table;
-  std::vector<std::vector<std::uint64_t>> memory;
-  std::map<std::uint64_t, std::uint64_t> added;
-  for (std::uint64_t stack = 1;; ++stack) {
-    const std::uint64_t key = stack * 0x9E3779B97F4A7C15ULL | std::uint64_t{1} << 63;
-    const std::uint64_t addresses[] = {stack, stack + 1};
-    numbered_site site = table.add(key, addresses);
-    while (site.site == nullptr && table.next_bytes() != 0) {
-      auto* const level =
-          reinterpret_cast<trace::raw_chunk*>(memory.emplace_back(table.next_bytes() / 8).data());
-      level->bytes = static_cast<std::uint32_t>(table.next_bytes());
-      ASSERT_TRUE(table.add(level));
-      site = table.add(key, addresses);
-    }
-    if (site.site == nullptr) break;
-    ASSERT_NE(site.number, site_table::elsewhere);
-    ASSERT_LT(site.number, std::uint64_t{1} << trace::site_bits);
-    added[key] = site.number;
-  }
-  EXPECT_GT(added.size(), 10'000U);
-  for (const auto& [key, number] : added) {
-    EXPECT_EQ(table.find(key).number, number);
-    EXPECT_EQ(table.at(number)->addresses[1], table.at(number)->addresses[0] + 1);
-  }
-  EXPECT_NE(table.at(site_table::elsewhere), nullptr);
 }
 
 }  // namespace
