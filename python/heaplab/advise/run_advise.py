@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.advise import advice_json, advice_page, holding_tables, ways_tried, what_if
+from heaplab.advise import advice_json, advice_page, holding_tables, sampled_growth, ways_tried, what_if
 from heaplab.advise.answer import Evidence, HolderAnswer, answers_of, growing_answers
 from heaplab.advise.replaying import RUNS, Recording, Treatment
 from heaplab.advise.sentences import growth
@@ -20,11 +20,12 @@ from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
 from heaplab.results.records import Arm, Coverage
+from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
 from heaplab.traces import tool, trace_coverage
 from heaplab.traces.profile import Profile, of_process
-from heaplab.tracing import run_record, trace_summary
+from heaplab.tracing import run_record, run_sample, trace_summary
 from heaplab.tracing.progress_note import ProgressNote
 from heaplab.tracing.run_trace import PAGE, status_of, summary_and_process
 
@@ -53,6 +54,8 @@ def advise(extra: tuple[Path, ...], program: tuple[str, ...], options: AdviceOpt
         raise UsageError(f"{options.output}: its suffix is neither {PAGE} nor {PERFETTO}")
     if not program:
         raise UsageError("advise: name a trace, or a program behind --")
+    if len(program) == 1 and run_sample.is_of_samples(Path(program[0])):
+        return advise_by_samples(Path(program[0]), options)
     given = Path(program[0]) if recorded_trace.is_trace(program) else None
     if given:
         summary_and_process(given, options.process)  # refuses a bad trace before allocators are looked for
@@ -90,6 +93,28 @@ def advise(extra: tuple[Path, ...], program: tuple[str, ...], options: AdviceOpt
     if not evidence.complete:
         note("the budget ended the replays: what would have been measured after it is not known")
     return status_of(summary)
+
+
+def advise_by_samples(place: Path, options: AdviceOptions) -> int:
+    """Answer from snapshots, which cannot be replayed."""
+    of_replays = {
+        "--allocators": options.allocators,
+        "--allocator": options.own,
+        "--apart": options.apart,
+        "--pace": options.pace,
+        "--budget": options.budget,
+        "--trim-every": options.trim_every,
+        "-o": options.output,
+    }
+    if given := next((name for name, value in of_replays.items() if value), ""):
+        raise UsageError(f"{given} goes with a recording of all calls: samples cannot be replayed")
+    moments, is_whole = run_sample.moments_of(place, options.process)
+    answer = sampled_growth.answer_of(moments)
+    if options.as_json:
+        click.echo(sampled_growth.text_of(answer))
+    else:
+        sampled_growth.print_answer(answer, console())
+    return DONE if is_whole else DAMAGED
 
 
 def coverage_of(evidence: Evidence, summary: trace_coverage.Summary) -> Coverage | None:

@@ -70,6 +70,7 @@ def advise(
 
     The first lines are what holds most: live data; a leak; data that grows; what the allocator retains; what
     few blocks pin; what the next burst takes again; or nothing to gain. PROGRAM is recorded in PROGRAM.trace.
+    A file of samples tells growth alone.
     Leaks and growth are told first. Then the recording is replayed under each allocator, also with the call
     sites that pin most pages apart. Ctrl-C ends the replays: what is known then is told, with exit status 1.
 

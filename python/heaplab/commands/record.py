@@ -1,12 +1,14 @@
 """`heaplab record`: a program's allocation calls in a file."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from heaplab.arms.chosen_arms import BASELINE
 from heaplab.options.option_types import DURATION, NAMES, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.options.program_command import ProgramCommand
+from heaplab.options.sampling_options import AT, EVERY, SAMPLE
 
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -16,7 +18,7 @@ from heaplab.options.program_command import ProgramCommand
     "--output",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="The trace; a file there is replaced. By default PROGRAM.trace in the current folder.",
+    help="What is written; a file there is replaced.  [default: PROGRAM.trace, PROGRAM.sample]",
 )
 @click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc.")
 @click.option(
@@ -57,6 +59,9 @@ from heaplab.options.program_command import ProgramCommand
     help="Record these functions of PROGRAM as calls of its own malloc: names in its table of symbols, such "
     "as mi_malloc,mi_free or pool_get=malloc,pool_put=free. By default those of a malloc that is known.",
 )
+@SAMPLE
+@EVERY
+@AT
 @click.pass_obj
 def record(
     extra: tuple[Path, ...],
@@ -70,23 +75,25 @@ def record(
     stacks: bool,
     instructions: bool,
     functions: tuple[str, ...],
+    **sampling: Any,
 ) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
     What PROGRAM starts is recorded too, also what it leaves running: until that ends as well, or SIGINT or
     SIGUSR2 ends the recording. The exit status is that of PROGRAM. Of a server that runs long, record a
-    window: --paused until SIGUSR1, and SIGUSR2 ends it.
+    window: --paused until SIGUSR1, and SIGUSR2 ends it; or sample it.
 
     \b
     Examples:
       heaplab record -o ls.trace -- ls -l
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
       heaplab record --stacks -o ls.trace -- ls -l
+      heaplab record --sample 64KiB --every 1s -- ls -l
       heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
     """
     from heaplab.tracing import run_record
 
     wanted = run_record.RecordingOptions(
-        output, under, trace_limit, seconds, paused, stacks, instructions, functions
+        output, under, trace_limit, seconds, paused, stacks, instructions, functions, **sampling
     )
     return run_record.record(extra, program, wanted)

@@ -7,7 +7,7 @@ import click
 
 from heaplab.errors import UsageError
 
-TRACE = ".trace"  # the suffix of traces
+TRACE, SAMPLE = ".trace", ".sample"  # suffixes of recordings
 TYPED = "heaplab.typed"  # key in a context's `meta`: the options as the user typed them, by parameter
 
 
@@ -53,12 +53,12 @@ class ProgramOrTraceCommand(ProgramCommand):
     """A command about a program or a trace. Options may stand before and behind a trace."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        trace, options = file_and_options(self, ctx, args, TRACE)
+        trace, options = file_and_options(self, ctx, args, (TRACE, SAMPLE))
         return super().parse_args(ctx, [*options, trace] if trace else args)
 
 
 def file_and_options(
-    command: click.Command, ctx: click.Context, args: list[str], suffix: str
+    command: click.Command, ctx: click.Context, args: list[str], suffix: str | tuple[str, ...]
 ) -> tuple[str, list[str]]:
     """The file with this suffix in place of a program, and all other words; "" if there is no such file.
 

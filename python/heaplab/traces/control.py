@@ -8,12 +8,13 @@ from pathlib import Path
 from heaplab.coverage.executed_programs import ExecutedProgram
 
 MAGIC = 0x326C6F72746E6F63
-# magic, stamps, state, most bytes, bytes, begins late, stacks, instructions, filters of system calls
-PAGE = struct.Struct("<QIIQQQQQQ")
+# magic, stamps, state, most bytes, bytes, begins late, stacks, instructions, filters of system calls, bytes
+# between two samples
+PAGE = struct.Struct("<QIIQQQQQQQ")
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
-OFF, ON, WAITING, LOOKING = 0, 1, 2, 4
+OFF, ON, WAITING, LOOKING, SAMPLING = 0, 1, 2, 4, 5
 TEXTS_AT, BYTES = 136, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
 
 
@@ -37,11 +38,12 @@ class Control:
         on: bool,
         stacks: bool = False,
         instructions: bool = False,
+        sample_bytes: int = 0,
     ) -> None:
         """Without `on`, the recording begins later, and the recorder only keeps account of live blocks."""
         path = folder / "control"
-        state = ON if on else WAITING
-        options = (not on, stacks, instructions, filters_here())
+        state = SAMPLING if sample_bytes else ON if on else WAITING
+        options = (not on, stacks, instructions, filters_here(), sample_bytes)
         page = PAGE.pack(MAGIC, STAMPS[stamps], state, most_bytes, 0, *options)
         path.write_bytes(page.ljust(BYTES, b"\0"))
         with path.open("r+b") as stream:
@@ -60,3 +62,9 @@ class Control:
 
     def __exit__(self, *_: object) -> None:
         self._page.close()
+
+
+def sample_bytes_of(folder: Path) -> int:
+    """The distance of samples in a recording's folder; 0 if it records all calls."""
+    page = (folder / "control").read_bytes()[: PAGE.size]
+    return int(PAGE.unpack(page)[-1]) if len(page) == PAGE.size else 0

@@ -22,6 +22,7 @@ SAMPLES = [
     ("inuse_space", "bytes"),
 ]
 DEFAULT = "peak_space"
+DEFAULT_OF_SAMPLES = "inuse_space"  # which tell no peak
 
 
 def write_pprof(profile: Profile, path: Path) -> None:
@@ -44,7 +45,7 @@ def as_pprof(profile: Profile) -> bytes:
             *(mapping(site, place, strings) for place, site in enumerate(mapped, 1)),
             number(9, int(profile.of.get("start_unix_ns") or 0)),
             number(10, int(profile.seconds * 1e9) if profile.timed else 0),
-            number(14, strings[DEFAULT]),
+            number(14, strings[DEFAULT if profile.peak_bytes else DEFAULT_OF_SAMPLES]),
         ]
     )
     return whole + strings.fields()

@@ -24,6 +24,7 @@ from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.traces import tool
 from heaplab.traces.control import OFF, ON, Control
+from heaplab.traces.sampling import END, Sampling, SamplingPlan
 
 RAW = ".raw"
 FOLDER = "HEAPLAB_RECORD"  # the variable that names the recorder's folder
@@ -36,6 +37,7 @@ LOOK_S = 0.02
 # Files of a recording's folder with what was seen, and when: trace_tool puts the first into the trace, and
 # where blocks lay at the moments of the second.
 MEMORY, MOMENTS = "memory", "moments"
+NONE_CALLED = "no process called malloc"
 NO_PROCESS = "no process was recorded"  # the tool's words where no process called malloc and no call was lost
 LEAST_REST = 10  # pause between two looks at all processes, as a multiple of the time that a look takes
 GRACE_S = 1.0  # for processes that are just ending, before a note about those that go on
@@ -53,6 +55,7 @@ class Wanted:
     stacks: bool = False  # with the call stacks of acquisitions
     instructions: bool = False  # with the instructions of every thread
     functions: tuple[str, ...] = ()  # of the program's own malloc; (): those that are known
+    sampled: SamplingPlan | None = None  # blocks are sampled, and the trace is a file of samples
 
     @property
     def raw(self) -> Path:
@@ -130,7 +133,9 @@ def record(
                 note(f"{program[0]}: its own malloc was not recorded: {fault}")
             try:
                 why = "SIGUSR1 did not come"
-                if window.opened:
+                if window.sampling:
+                    why = "" if window.sampling.take(END).processes else NONE_CALLED
+                elif window.opened:
                     unseen = window.write_memory()
                     why = finish(wanted, progress)
                     why = why and "; ".join([why, *unseen])
@@ -152,7 +157,7 @@ def finish(wanted: Wanted, progress: tool.Progress) -> str:
     except HeaplabError as error:
         if not str(error).endswith(NO_PROCESS):
             raise
-        return "no process called malloc"
+        return NONE_CALLED
     return ""
 
 
@@ -164,6 +169,7 @@ def control_of(wanted: Wanted) -> Control:
         on=not wanted.paused,
         stacks=wanted.stacks,
         instructions=wanted.instructions,
+        sample_bytes=wanted.sampled.mean if wanted.sampled else 0,
     )
 
 
@@ -204,7 +210,10 @@ def still_running(raw: Path) -> list[str]:
 
 
 class Window:
-    """When recording begins and ends: with the program, after a time, or at signals to heaplab."""
+    """When recording begins and ends: with the program, after a time, or at signals to heaplab.
+
+    A recording that samples gets SIGUSR1 as the wish for a snapshot.
+    """
 
     def __init__(self, control: Control, wanted: Wanted, waiting: Callable[[list[str]], None]) -> None:
         self.child: subprocess.Popen[bytes] | None = None
@@ -214,8 +223,11 @@ class Window:
         self._seconds = wanted.seconds
         self._began = None if wanted.paused else time.monotonic()
         self._closed = False
+        self.sampling = Sampling(wanted.raw, wanted.trace, wanted.sampled) if wanted.sampled else None
         # What a program held before a window of its life, no trace of the window tells.
-        self._sampler = None if wanted.paused else TreeSampler(recorder(), str(wanted.raw.absolute()))
+        self._sampler = (
+            None if wanted.paused or wanted.sampled else TreeSampler(recorder(), str(wanted.raw.absolute()))
+        )
 
     def wait(self) -> None:
         """Return when the recording has ended, or the program and the processes that it leaves running."""
@@ -224,7 +236,7 @@ class Window:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.child.wait(pause)
                 break
-            self._close_in_time()
+            self._tick()
             pause = max(min(LOOK_S, pause * 1.5), self._look(self.child.pid))
         self._wait_for_others()
         self._control.switch(OFF)
@@ -263,9 +275,11 @@ class Window:
                 self._waiting(left)
                 speak_at = float("inf")
             time.sleep(max(POLL_S, LEAST_REST * (now - began)))
-            self._close_in_time()
+            self._tick()
 
-    def _close_in_time(self) -> None:
+    def _tick(self) -> None:
+        if self.sampling:
+            self.sampling.tick()
         if self._began and self._seconds and time.monotonic() - self._began >= self._seconds:
             self._close()
 
@@ -274,7 +288,9 @@ class Window:
         return self._began is not None
 
     def _open(self, *_: object) -> None:
-        if self._began is None:
+        if self.sampling:
+            self.sampling.ask()
+        elif self._began is None:
             self._began = time.monotonic()
             self._control.switch(ON)
 

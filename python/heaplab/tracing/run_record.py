@@ -6,11 +6,13 @@ from pathlib import Path
 
 from heaplab.arms.chosen_arms import BASELINE, arm_of
 from heaplab.catalog import contents as catalogs
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.options.program_command import SAMPLE, TRACE
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.traces import recording, tool
-from heaplab.tracing import trace_summary
+from heaplab.traces.sampling import SamplingPlan
+from heaplab.tracing import run_sample, trace_summary
 from heaplab.tracing.progress_note import ProgressNote
 
 
@@ -26,11 +28,16 @@ class RecordingOptions:
     stacks: bool
     instructions: bool
     functions: tuple[str, ...]
+    sample: float | None = None  # B
+    every: float | None = None
+    at: tuple[float, ...] = ()  # B
 
 
 def record(extra: tuple[Path, ...], program: tuple[str, ...], options: RecordingOptions) -> int:
     """Record the program; return its exit status."""
-    library, trace = library_of(extra, options.under), options.output or default_trace(program)
+    plan = plan_of(options)
+    library = library_of(extra, options.under)
+    trace = options.output or default_trace(program, SAMPLE if plan else TRACE)
     wanted = recording.Wanted(
         trace,
         library,
@@ -40,12 +47,33 @@ def record(extra: tuple[Path, ...], program: tuple[str, ...], options: Recording
         options.stacks,
         options.instructions,
         options.functions,
+        plan,
     )
-    return carry_out(program, wanted, lambda why: tell(trace, why))
+    told = tell_sample if plan else tell
+    return carry_out(program, wanted, lambda why: told(trace, why))
 
 
-def default_trace(program: tuple[str, ...]) -> Path:
-    return Path(f"{Path(program[0]).name}.trace")
+def plan_of(options: RecordingOptions) -> SamplingPlan | None:
+    """How blocks are sampled, if they are. Raises UsageError for options that do not go together."""
+    if options.sample is None:
+        for name, value in (("--every", options.every), ("--at", options.at)):
+            if value:
+                raise UsageError(f"{name} goes with --sample")
+        return None
+    calls = {
+        "--trace-limit": options.trace_limit,
+        "--paused": options.paused,
+        "--stacks": options.stacks,
+        "--count-instructions": options.instructions,
+    }
+    for name, value in calls.items():
+        if value:
+            raise UsageError(f"{name} goes with a recording of all calls, not with --sample")
+    return SamplingPlan(int(options.sample), options.every, [int(mark) for mark in options.at])
+
+
+def default_trace(program: tuple[str, ...], suffix: str = TRACE) -> Path:
+    return Path(f"{Path(program[0]).name}{suffix}")
 
 
 def library_of(extra: tuple[Path, ...], name: str) -> Arm:
@@ -106,3 +134,11 @@ def tell(trace: Path, why: str) -> None:
     note(f"{trace}: {trace_summary.totals(found)}")
     for line in trace_summary.warnings(found):
         note(f"{trace}: {line}")
+
+
+def tell_sample(file: Path, why: str) -> None:
+    """Note what a file of samples holds, or why there is none."""
+    if why:
+        note(f"{file}: {why}")
+        return
+    note(f"{file}: {run_sample.totals(file)}")

@@ -13,15 +13,16 @@ from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted
 from heaplab.trace_report import trace_changes, trace_page, trace_terminal
-from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, tool
+from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, sampling, tool
+from heaplab.traces.control import sample_bytes_of
 from heaplab.traces.profile import Profile, busiest, of_process
-from heaplab.tracing import trace_summary
+from heaplab.tracing import run_sample, trace_summary
 from heaplab.tracing.progress_note import ProgressNote
 
 LABEL = 16  # columns
 MOST = 20  # processes that are shown
 TRACE, PARQUET = ".trace", ".parquet"
-PEAK = "peak"  # the default weight of collapsed stacks
+PEAK, AT_END = "peak", "end"  # default weights of collapsed stacks: of recordings, of samples
 
 PAGE, DHAT, PPROF, FOLDED = ".html", ".json", ".pb.gz", ".folded"
 
@@ -36,6 +37,13 @@ def trace(
     process: int | None,
 ) -> int:
     """Show a trace, write it in another form, or compare it with another; return the exit status."""
+    if trace_file.is_dir():
+        trace_file = finished(trace_file)
+    if run_sample.is_of_samples(trace_file):
+        refused = {"--again": again, "--rows": rows}
+        if given := next((name for name, value in refused.items() if value), ""):
+            raise UsageError(f"{given} goes with recordings of all calls, not with samples")
+        return sampled(trace_file, new, output, weight, process)
     if new:
         return compare([trace_file, new, *again], output, process)
     if again:
@@ -45,8 +53,6 @@ def trace(
     if output and output.name.endswith(TRACE):
         return imported(trace_file, output)
     suffix = suffix_of(output) if output else ""
-    if trace_file.is_dir():
-        trace_file = finished(trace_file)
     found, number = summary_and_process(trace_file, process)
     warnings = trace_summary.warnings(found)
     for line in warnings:
@@ -65,6 +71,28 @@ def trace(
         write(profile, warnings, suffix, weight or PEAK, output)
     click.echo(output)
     return status_of(found)
+
+
+def sampled(
+    place: Path, new: Path | None, output: Path | None, weight: str | None, process: int | None
+) -> int:
+    """The same with a file of samples."""
+    refuse_without("--weight", weight, output, FOLDED, "collapsed stacks")
+    if new and output:
+        raise UsageError("-o goes with one file of samples")
+    if new:
+        return run_sample.compare(place, new, process)
+    if not output:
+        return run_sample.show(place, process)
+    suffix = suffix_of(output)
+    if suffix not in (PPROF, FOLDED):
+        raise UsageError(f"{output}: of samples, -o writes {PPROF} or {FOLDED}")
+    if weight == PEAK:
+        raise UsageError("--weight peak: samples tell no peak; allowed is end, allocated or calls")
+    profile, status = run_sample.profile(place, process)
+    write(profile, [], suffix, weight or AT_END, output)
+    click.echo(output)
+    return status
 
 
 def status_of(*summaries: dict[str, Any]) -> int:
@@ -162,7 +190,10 @@ def finished(raw: Path) -> Path:
     if not (raw.name.endswith(recording.RAW) and (raw / "control").is_file()):
         raise UsageError(f"{raw}: is a folder, not a trace")
     made = raw.with_name(raw.name.removesuffix(recording.RAW))
-    tool.finish(raw, made, ProgressNote("making the trace"))
+    if mean := sample_bytes_of(raw):
+        sampling.finish(raw, made, mean)
+    else:
+        tool.finish(raw, made, ProgressNote("making the trace"))
     recording.remove(raw)
     note(f"{made}: made of {raw}")
     return made

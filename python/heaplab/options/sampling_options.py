@@ -1,0 +1,24 @@
+"""The options of a recording that samples."""
+
+from dataclasses import replace
+
+import click
+
+from heaplab.options.option_types import DURATION, SIZE
+
+SAMPLE = click.option(
+    "--sample",
+    type=replace(SIZE, least=64, most=1 << 30, bound=""),
+    metavar="SIZE",
+    help="Record no calls: sample a block about every so many bytes, such as 512KiB, with its call stack. "
+    "PROGRAM.sample then holds estimates by call site, and may be of a week. SIGUSR1 to this command takes "
+    "a snapshot; the last is taken at the end.",
+)
+EVERY = click.option("--every", type=DURATION, help="With --sample: a snapshot every so often, such as 10m.")
+AT = click.option(
+    "--at",
+    multiple=True,
+    type=SIZE,
+    metavar="SIZE",
+    help="With --sample: a snapshot when the memory of the processes passes this; may be repeated.",
+)

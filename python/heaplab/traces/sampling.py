@@ -1,0 +1,160 @@
+"""Snapshots of a recording that samples: the processes count in files, which are read here from outside."""
+
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from heaplab.machine.watch import page_kinds
+from heaplab.traces import mapped_code, sampled_process
+from heaplab.traces.sample_file import (
+    BY_TIME,
+    Head,
+    ProcessSamples,
+    SampleWriter,
+    Snapshot,
+    append,
+    is_sample,
+    packed,
+)
+
+MOST_PROCESSES = 64  # in a snapshot: of more, the ended ones that allocated least are left out for good
+MARKS_EVERY_S = 0.1  # between two looks whether memory has passed a mark
+END, ASKED, LEFT_BEHIND = "end", "signal", "what a recording left behind"
+
+
+@dataclass(frozen=True)
+class SamplingPlan:
+    mean: int  # B between two samples
+    every: float | None = None  # s between snapshots
+    marks: Sequence[int] = ()  # B of memory: at the first time that it is passed, a snapshot is taken
+
+
+class Sampling:
+    """Takes snapshots of the processes that sample into a folder."""
+
+    def __init__(self, raw: Path, output: Path | None, plan: SamplingPlan) -> None:
+        """Without `output`, snapshots are not kept."""
+        self._raw = raw
+        self._plan = plan
+        self._writer = SampleWriter(output, head_of(plan.mean)) if output else None
+        self._began = time.monotonic()
+        self._next = self._began + (plan.every or float("inf"))
+        self._marks = sorted(plan.marks)
+        self._look_at = self._began
+        self._asked = False
+        self._left_out = 0
+
+    def ask(self) -> None:
+        """Have the next tick take a snapshot: for signal handlers."""
+        self._asked = True
+
+    def tick(self) -> None:
+        """Take a snapshot if there is a reason to. Raises HeaplabError if it cannot be written."""
+        if why := self._reason(time.monotonic()):
+            self.take(why)
+
+    def _reason(self, now: float) -> str:
+        if self._asked:
+            self._asked = False
+            return ASKED
+        if now >= self._next:
+            self._next = max(now, self._next + (self._plan.every or 0))
+            return BY_TIME
+        if self._marks and now >= self._look_at:
+            self._look_at = now + MARKS_EVERY_S
+            memory = sum(resident(pid) for pid in self.running())
+            passed = [mark for mark in self._marks if memory >= mark]
+            self._marks = self._marks[len(passed) :]
+            return f"memory passed {passed[-1]} B" if passed else ""
+        return ""
+
+    def running(self) -> list[int]:
+        """The processes that sample into the folder."""
+        named = {int(path.stem.rpartition("-")[2], 16) for path in self._raw.glob("*.raw")}
+        return [pid for pid in named if maps_of(pid, self._raw)]
+
+    def take(self, why: str) -> Snapshot:
+        """Raises HeaplabError if the snapshot cannot be written."""
+        snapshot = self.look(why)
+        if self._writer and snapshot.processes:
+            self._writer.add(snapshot)
+        return snapshot
+
+    def look(self, why: str) -> Snapshot:
+        found: list[tuple[ProcessSamples, Path]] = []
+        for path in sorted(self._raw.glob("*.raw")):
+            if process := process_of(path, self._plan.mean):
+                found.append((process, path))
+        found.sort(key=lambda each: (each[0].ended, -each[0].acquired.bytes))
+        for process, path in found[MOST_PROCESSES:]:
+            if process.ended:
+                path.unlink(missing_ok=True)
+                path.with_suffix(".maps").unlink(missing_ok=True)
+                self._left_out += 1
+        return Snapshot(
+            at_unix_ns=time.time_ns(),
+            seconds=time.monotonic() - self._began,
+            why=why,
+            processes=[process for process, _ in found[:MOST_PROCESSES]],
+            left_out=self._left_out,
+        )
+
+
+def finish(raw: Path, output: Path, mean: int) -> None:
+    """Add what a folder holds to the snapshots, as the last one. Raises HeaplabError."""
+    last = Sampling(raw, None, SamplingPlan(mean)).look(LEFT_BEHIND)
+    if output.exists() and is_sample(output):
+        append(output, packed(last))
+    else:
+        SampleWriter(output, head_of(mean)).add(last)
+
+
+def head_of(mean: int) -> Head:
+    return Head(heaplab_sample=1, sample_bytes=mean, machine=platform.machine())
+
+
+def process_of(path: Path, mean: int) -> ProcessSamples | None:
+    """The process of a file; None if it has not yet described itself, or its file is gone."""
+    now_ms = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000
+    try:
+        found = sampled_process.read(path, mean, now_ms)
+        noted = path.with_suffix(".maps")
+        notes = noted.read_text(errors="replace") if noted.exists() else ""
+    except OSError:
+        return None
+    if found is None:
+        return None
+    mapped = maps_of(found.pid, path)
+    modules, build_ids = mapped_code.code_of(notes, mapped)
+    return ProcessSamples(
+        pid=found.pid,
+        parent_pid=found.parent_pid,
+        program=found.program,
+        executable=found.executable,
+        arguments=found.arguments,
+        allocator=found.allocator,
+        begin_ns=found.begin_ns,
+        ended=not mapped,
+        resident=resident(found.pid) if mapped else 0,
+        lost=found.lost,
+        modules=modules,
+        build_ids=build_ids,
+        sites=found.sites,
+    )
+
+
+def maps_of(pid: int, within: Path) -> str:
+    """The mappings of a process that has a file mapped, or one of a folder; "" of another."""
+    try:
+        found = Path(f"/proc/{pid}/maps").read_bytes()
+    except OSError:
+        return ""
+    return found.decode(errors="replace") if os.fsencode(within.resolve()) in found else ""
+
+
+def resident(pid: int) -> int:
+    anonymous, shared, _ = page_kinds(pid)
+    return anonymous + shared

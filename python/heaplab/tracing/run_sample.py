@@ -1,0 +1,80 @@
+"""What `heaplab trace` does with a file of samples: its snapshots on the terminal, and in other forms."""
+
+from pathlib import Path
+
+from heaplab.console import console
+from heaplab.errors import UsageError
+from heaplab.screen.exit_status import DAMAGED, DONE
+from heaplab.screen.notes import note
+from heaplab.text.units import counted
+from heaplab.trace_report import sample_terminal
+from heaplab.trace_report.sampled_callers import SampledMoment, moment_of
+from heaplab.traces.profile import Profile
+from heaplab.traces.sample_file import Head, SampleFile, Snapshot, file_and_number, is_sample
+
+ProcessKey = tuple[int, int]
+
+
+def moments_of(place: Path, process: int | None) -> tuple[list[SampledMoment], bool]:
+    """The snapshots of a process up to the named or last one, and whether the file is whole.
+
+    Raises UsageError if there is no such snapshot or process.
+    """
+    path, number = file_and_number(place)
+    file = SampleFile(path)
+    found: list[Snapshot] = []
+    for snapshot in file.snapshots():
+        if number is None or len(found) < number:
+            found.append(snapshot)
+    if not found or (number is not None and not 0 < number <= len(found)):
+        raise UsageError(f"{place}: the file has {len(found)} snapshots")
+    if file.damage:
+        note(f"{path}: {file.damage}")
+    return of_process(path, file.head, found, process), not file.damage
+
+
+def of_process(path: Path, head: Head, found: list[Snapshot], process: int | None) -> list[SampledMoment]:
+    last = found[-1]
+    if process is not None and process >= len(last.processes):
+        raise UsageError(f"--process {process}: {path} has processes 0 to {len(last.processes) - 1}")
+    if not last.processes:
+        raise UsageError(f"{path}: holds no process")
+    number = max(range(len(last.processes)), key=lambda place: last.processes[place].acquired.bytes)
+    key = key_of(last, number if process is None else process)
+    numbered = ((snapshot, number) for snapshot in found for number in range(len(snapshot.processes)))
+    return [moment_of(path, head, *each) for each in numbered if key_of(*each) == key]
+
+
+def key_of(snapshot: Snapshot, number: int) -> ProcessKey:
+    process = snapshot.processes[number]
+    return process.pid, process.begin_ns
+
+
+def is_of_samples(place: Path) -> bool:
+    return is_sample(file_and_number(place)[0])
+
+
+def show(place: Path, process: int | None) -> int:
+    moments, is_whole = moments_of(place, process)
+    if unnamed := moments[-1].profile.without_names:
+        note(f"{place}: {unnamed}")
+    sample_terminal.print_moment(moments, console())
+    return DONE if is_whole else DAMAGED
+
+
+def compare(old: Path, new: Path, process: int | None) -> int:
+    (before, first_whole), (after, last_whole) = (moments_of(place, process) for place in (old, new))
+    sample_terminal.print_changes(before[-1], after[-1], console())
+    return DONE if first_whole and last_whole else DAMAGED
+
+
+def profile(place: Path, process: int | None) -> tuple[Profile, int]:
+    """The last snapshot as a profile, for other programs, and the exit status."""
+    moments, is_whole = moments_of(place, process)
+    return moments[-1].profile, DONE if is_whole else DAMAGED
+
+
+def totals(path: Path) -> str:
+    """The file in one line."""
+    moments, _ = moments_of(path, None)
+    return f"{counted(len(moments), 'snapshot')}; {sample_terminal.headline(moments[-1])}"
