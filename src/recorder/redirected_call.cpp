@@ -82,7 +82,7 @@ public:
     if (this_thread.doing != activity::none) return call();
     switch (of_.function.act) {
       case act::release:
-        release(recorded_kind(), block(), size_if_told(), 0, site(), [this] { call_within(); });
+        release(recorded_kind(), block(), size_if_told(), 0, site().caller, [this] { call_within(); });
         return 0;
       case act::resize:
         if (block() != nullptr) {
