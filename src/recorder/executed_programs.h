@@ -3,7 +3,8 @@
 // before, in the control block.
 //
 // A text is a zero byte, `+` or `-`, and the path of the program, or its name if the system is to search for
-// it. `-`: the environment does not lead the recorder into the program. Each text stands there once.
+// it. `-`: the environment does not lead the recorder into the program. Each text stands there once; beyond
+// some thousands of programs there is no room.
 #pragma once
 
 namespace heaplab::recorder {

@@ -34,6 +34,9 @@ def with_(
 ) -> None:
     """Run PROGRAM with ALLOCATOR serving its malloc, in place of this command.
 
+    Static programs that it starts, and those started with a cleared environment, are not served: `heaplab
+    record` and `heaplab compare` name them.
+
     \b
     Examples:
       heaplab with jemalloc -- ls -l
