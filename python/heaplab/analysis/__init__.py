@@ -41,6 +41,8 @@ from heaplab.analysis.metrics import (
 from heaplab.analysis.power import (
     Outlook as Outlook,
     Power as Power,
+    noise_of as noise_of,
+    paces_of as paces_of,
     power_of as power_of,
     seconds_of_round as seconds_of_round,
 )

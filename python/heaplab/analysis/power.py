@@ -101,6 +101,23 @@ def outlook(name: str, judged: list[Judged], blocks: int, family: int) -> Outloo
     )
 
 
+def noise_of(studies: Iterable[Study]) -> Noise | None:
+    """The noise of all cells; None before there are enough blocks."""
+    return mean_noise(noises(studies))
+
+
+def paces_of(studies: Iterable[Study]) -> dict[str, float]:
+    """Seconds that one more block of every cell takes, by candidate; the baseline is the first."""
+    found: dict[str, float] = {}
+    for study in studies:
+        for name in (*study.candidates, study.control):
+            runs = [run for (_, other), good in study.good.items() if other == name for run in good.values()]
+            if runs:
+                cells = sum(other == name for _, other in study.good)
+                found[name] = found.get(name, 0.0) + cells * fmean(map(seconds, runs))
+    return found
+
+
 def seconds_of_round(studies: Iterable[Study]) -> float:
     """Seconds that one more block of every cell takes."""
     return sum(block_seconds(study, cell) for study in studies for cell in study.cells_run)

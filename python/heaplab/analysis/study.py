@@ -112,6 +112,17 @@ class Study:
         return self.timing.clock if self.timing and main == WALL else main
 
     @property
+    def blocks_done(self) -> int:
+        """The number of blocks in which every candidate has a figure in every cell that was run."""
+        every = [set(self.good.get((cell, name), {})) for cell in self.cells_run for name in self.candidates]
+        return len(set.intersection(*every)) if every else 0
+
+    @property
+    def blocks_most(self) -> int:
+        scale: spec.Scale = getattr(self.experiment, self._scale)
+        return max(scale.blocks, scale.blocks_most)
+
+    @property
     def is_timed(self) -> bool:
         """Whether the main metric is a time or a rate, and may enter a mean of times."""
         return self.metric(self.main_metric).unit in ("s", "1/s")

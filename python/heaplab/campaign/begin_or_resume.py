@@ -152,11 +152,11 @@ def begin_locked(
     opened = Store(path, lock)
     opened.append(campaign)
     opened.append(Host(facts=host.facts() | dict(facts)))
-    for library in request.libraries:
+    libraries = {item.allocator: item for item in request.libraries if item.allocator in campaign.allocators}
+    for library in libraries.values():
         opened.append(library)
     for timing in request.timings.values():
         opened.append(timing)
-    libraries = {item.allocator: item for item in request.libraries}
     timings = dict(request.timings)
     return OpenedCampaign(campaign, libraries, opened, [], moved=moved, spent=spent, timings=timings)
 

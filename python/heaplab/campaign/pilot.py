@@ -26,6 +26,7 @@ from heaplab.traces.control import LOOKING, Control
 PATIENCE = 3  # number of time limits that the first execution may take, so that its duration is found out
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
 PILOT_RUNS = 5
+FEWEST_ARMS = 2  # of a comparison
 ROOM = 1.1  # a suggested budget is larger than the measured time by this factor
 
 
@@ -38,6 +39,7 @@ class PilotRunner:
     listen: Callable[[Progress], None] = lambda _progress: None
     tick: Callable[[], None] = lambda: None
     share: float = 1.0  # part of the user's budget that is the campaign's
+    leaves_out: bool = False  # whether allocators go for which the budget has no room
     needed: dict[str, int] = field(default_factory=dict)  # B, by key of the cell; gains the peaks seen here
 
     def __call__(self, campaign: Campaign) -> Campaign:
@@ -65,6 +67,9 @@ class PilotRunner:
             return campaign  # the later runs report the reason under each library
         processes = [run.process for run in runs if run.process]
         wall = min(walls_of(runs))
+        if self.leaves_out:
+            campaign = self._with_those_that_fit(campaign, cell, wall)
+            cell = plan.comparisons(campaign)[0].cells[0]
         if reason := too_long(campaign, [(cell, wall)], self.share):
             raise HeaplabError(reason)
         most = (campaign.budget or limit) / runs_of(cell, plan.ROUNDS_AT_LEAST)
@@ -75,6 +80,31 @@ class PilotRunner:
         tried = campaign.model_copy(update={"pilot": found})
         self.say(outcome_of_pilot(tried, cell, limit))
         return tried
+
+    def _with_those_that_fit(self, campaign: Campaign, cell: Cell, wall: float) -> Campaign:
+        """The campaign with the first allocators, as many as can have the blocks that a verdict takes.
+
+        Raises HeaplabError if not even two of them can.
+        """
+        names, block = campaign.allocators, ROOM * FEWEST_PAIRS * wall  # s for each arm
+        room = int(campaign.budget / block) - 1 if campaign.budget else len(names)  # beside the control
+        if room >= len(names):
+            return campaign
+        said = f"one run takes {in_words(wall)}: the {FEWEST_PAIRS} blocks that a verdict takes have room for"
+        whole = as_option(block * (len(names) + 1) / self.share)
+        if room < FEWEST_ARMS:
+            least = as_option(block * (FEWEST_ARMS + 1) / self.share)
+            raise HeaplabError(
+                f"{cell.workload.title}: {said} no {FEWEST_ARMS} of {len(names)} allocators in the budget of "
+                f"{in_words((campaign.budget or 0) / self.share)}; --budget {least} has room for "
+                f"{FEWEST_ARMS}, --budget {whole} for all"
+            )
+        fit = names[:room]
+        self.say(
+            f"{said} {room} of {len(names)} allocators: measuring {', '.join(fit)}; --budget {whole} has "
+            "room for all"
+        )
+        return campaign.model_copy(update={"allocators": fit})
 
     def _covered(self, campaign: Campaign, cell: Cell) -> list[Coverage]:
         """What malloc explains of the program's memory, by one more run, over the C library.

@@ -11,7 +11,7 @@ because of foreign load may take a FIFTH of the budget; later disturbed runs cou
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from statistics import fmean
@@ -80,7 +80,9 @@ class Runner:
     runs_of_earlier_budgets: int = 0  # number of runs that an earlier budget paid for
     spent: float = 0.0  # s of the budget that were spent before the first run of this session
     precise: Precise = lambda _cell, _runs: False
-    pointless: Callable[[], bool] = lambda: False  # asked before each round that a budget may cut off
+    # Asked before each round that a budget may cut off, with the seconds left of it.
+    pointless: Callable[[float], bool] = lambda _left: False
+    left_out: Collection[str] = ()  # allocators that are not run any more; may grow meanwhile
     listen: Callable[[Progress], None] = lambda _progress: None
     clock: Callable[[], float] = time.monotonic
 
@@ -110,7 +112,7 @@ class Runner:
         """
         number = 0
         while still_open := [item for item in self._comparisons if self._is_open(item, number)]:
-            if number >= plan.ROUNDS_AT_LEAST and self.pointless():
+            if number >= plan.ROUNDS_AT_LEAST and self.pointless(self._left()):
                 return self._finish(End(reason="budget"))
             for comparison in plan.round_order(self.campaign, still_open, number):
                 if number >= plan.ROUNDS_AT_LEAST and self._beyond_budget(comparison):
@@ -159,6 +161,10 @@ class Runner:
         """Seconds of the budget spent so far."""
         return self.clock() - self._began
 
+    def _left(self) -> float:
+        """Seconds left of the budget; infinite without one."""
+        return inf if self.campaign.budget is None else self.campaign.budget - self._elapsed()
+
     def _runs_of(self, comparison: Comparison) -> list[Run]:
         return [run for cell in comparison.cells for run in self._by_cell.get(cell.key, [])]
 
@@ -171,7 +177,9 @@ class Runner:
             for candidate in comparison.candidates
             if plan.library_of(candidate.allocator) != baseline
         ]
-        return bool(others) and all(other.key in given_up for other in others)
+        return bool(others) and all(
+            other.key in given_up or other.allocator in self.left_out for other in others
+        )
 
     def _decide_timings(self) -> None:
         for name in dict.fromkeys(comparison.experiment.id for comparison in self._comparisons):
@@ -193,6 +201,7 @@ class Runner:
             for candidate in block.order
             if (candidate.cell.key, block.number, candidate.allocator) not in done
             and candidate.key not in given_up
+            and candidate.allocator not in self.left_out
         ]
         began = self.clock()
         sliced = self._is_sliced(block.comparison) and block.number >= self._uncounted(block.comparison)

@@ -10,15 +10,16 @@ from heaplab.options.arm_options import GIVEN_COMMAND
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.measuring_options import (
     ARMS,
+    BUDGET_OR_AUTO,
     EXPERIMENT,
     HOOKS,
-    HOW,
+    HOW_ELSE,
     NO_DEEP_BINDING,
     SUITE,
     given_among,
     taking,
 )
-from heaplab.options.option_types import PLACE
+from heaplab.options.option_types import AUTO, LONGEST_AUTO_S, PLACE
 from heaplab.options.program_command import ProgramOrTraceCommand
 from heaplab.options.server_options import FIELDS, SERVER_OPTIONS
 from heaplab.screen import exit_status
@@ -65,7 +66,7 @@ GROUPS = {
 @click.option(
     "--fit", "fits", is_flag=True, help="Find the least memory limits (cgroup v2) that PROGRAM needs."
 )
-@taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
+@taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, [BUDGET_OR_AUTO, *HOW_ELSE])
 @click.pass_obj
 def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) -> int:
     """Compare allocators on experiments, on PROGRAM, or on a trace of it; or compare commands.
@@ -91,9 +92,12 @@ def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) 
     from heaplab.publications import run_publications
 
     options["experiments"] = [name for names in options["experiments"] for name in names]
+    automatic = options["budget"] == AUTO
+    if automatic:
+        options["budget"] = LONGEST_AUTO_S
     serving, replaying = given_among(options, FIELDS), given_among(options, replay_options.NAMES)
     of_subject = {name: options.pop(name) for name in Subject.ASKED}
     subject = Subject(serving=serving, replaying=replaying, **of_subject)
     if all_publications:
         return run_publications.run_all(extra, subject, ComparisonOptions(**options))
-    return run_compare.compare(extra, subject, ComparisonOptions(**options))
+    return run_compare.compare(extra, subject, ComparisonOptions(**options, automatic=automatic))

@@ -1,7 +1,7 @@
 """Carries out a campaign for a command: opens it, measures with a progress bar, keeps finished runs."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +12,7 @@ from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.runner import Precise, Runner, begin_of_budget, end_of_budget
+from heaplab.comparison.outlook import Outlook
 from heaplab.comparison.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
 from heaplab.options.given_options import HowOptions
@@ -26,10 +27,11 @@ TO_GO_ON = "the same command goes on"  # what a user may do after an interruptio
 
 
 def opened_for(
-    request: Request, folder: Path, options: HowOptions, share: float = 1.0
+    request: Request, folder: Path, options: HowOptions, share: float = 1.0, leaves_out: bool = False
 ) -> tuple[OpenedCampaign, dict[str, int]]:
     """The campaign of a request in the folder of the options, or else in `folder`; see `opened_at`."""
-    return opened_at((options.output or folder) / store.FILE_NAME, request, options, share)
+    path = (options.output or folder) / store.FILE_NAME
+    return opened_at(path, request, options, share, leaves_out=leaves_out)
 
 
 def opened_at(
@@ -38,17 +40,19 @@ def opened_at(
     options: HowOptions,
     share: float = 1.0,
     facts: Mapping[str, Any] = MappingProxyType({}),
+    leaves_out: bool = False,
 ) -> tuple[OpenedCampaign, dict[str, int]]:
     """Begin or continue the campaign of a request; return it with the memory needs of its cells, by key.
 
     A need is the workload's estimate, or the peak of the pilot runs if that is larger. `share` is this
-    campaign's part of the user's budget; `facts` are recorded beside the facts of the machine.
+    campaign's part of the user's budget; `facts` are recorded beside the facts of the machine; `leaves_out`:
+    see PilotRunner.
     """
     needed = needed_by(campaigns.campaign_of(request))
     found: list[str] = []
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
-        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, needed)
+        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, leaves_out, needed)
         opened = campaigns.begin(path, request, pilot, facts)
     if opened.campaign.pilot:
         found += beyond_malloc.sentences(opened.campaign.pilot.coverage)
@@ -91,11 +95,13 @@ def run_campaign(
     options: HowOptions,
     to_go_on: str = "",
     pointless: Pointless | None = None,
+    outlook: Outlook | None = None,
 ) -> str:
     """Measure the missing runs; return why measuring was stopped, "" if it was not.
 
     Finished runs survive an interruption and a full disk; `to_go_on` says how the user can continue. Before
-    each round, `pointless` tells from what was measured so far whether more of it decides nothing.
+    each round, `pointless` tells from what was measured so far whether more of it decides nothing, and
+    `outlook`, once, what the budget can decide.
     """
     if opened.unreadable:
         note(store.left_out(opened.store.path, opened.unreadable))
@@ -106,6 +112,17 @@ def run_campaign(
     paid = opened.runs[opened.runs_of_earlier_budgets :]
     until = end_of_budget(campaign.budget, begin_of_budget(time.monotonic(), opened.spent, paid))
     measuring = RunMeasurer(campaign, opened.libraries, needed, tick=bar.tick, until=until)
+    left_out = outlook.left_out if outlook else ()
+
+    def before_round(left: float) -> bool:
+        if not (bar.is_shown or pointless or (outlook and not outlook.is_told)):
+            return False
+        measured = so_far(opened)
+        bar.stand(measured)
+        if outlook and (line := outlook.look(measured, left)) and not options.quiet:
+            bar.note(line)
+        return bool(pointless and pointless(measured))
+
     with opened.store, measuring as measurer:
         runner = Runner(
             campaign,
@@ -116,8 +133,9 @@ def run_campaign(
             runs=opened.runs,
             runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
             spent=opened.spent,
-            precise=precise_enough(campaign, opened.timings),
-            pointless=lambda: bool(pointless and pointless(so_far(opened))),
+            precise=precise_enough(campaign, opened.timings, left_out),
+            pointless=before_round,
+            left_out=left_out,
             listen=bar.listen,
         )
         try:
@@ -150,10 +168,12 @@ def so_far(opened: OpenedCampaign) -> analysis.Analysis:
     )
 
 
-def precise_enough(campaign: Campaign, timings: Mapping[str, Timing]) -> Precise:
+def precise_enough(
+    campaign: Campaign, timings: Mapping[str, Timing], left_out: Collection[str] = ()
+) -> Precise:
     """The stopping rule: every ratio of the main metric to the reference is precise enough.
 
-    `timings` is filled while the campaign runs.
+    `timings` and `left_out` are filled while the campaign runs.
     """
 
     def rule(comparison: plan.Comparison, runs: Sequence[Run]) -> bool:
@@ -164,7 +184,7 @@ def precise_enough(campaign: Campaign, timings: Mapping[str, Timing]) -> Precise
             for study in studies
             for cell in study.cells_run
             for name in (*study.candidates, study.control)
-            if name != study.baseline
+            if name != study.baseline and name not in left_out
         ]
         return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
 

@@ -1,11 +1,13 @@
 """What `heaplab compare` does: it measures, then prints and writes the report."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
+from heaplab import stats
 from heaplab.arms import chosen_arms, command_arms
 from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
@@ -19,6 +21,7 @@ from heaplab.comparison.benchmark import (
     benchmark_of_experiments,
     request_of,
 )
+from heaplab.comparison.outlook import Outlook
 from heaplab.comparison.run_campaign import needed_by, opened_for, run_campaign
 from heaplab.comparison.shown_commands import shown_commands
 from heaplab.comparison.shown_results import tell
@@ -30,6 +33,8 @@ from heaplab.results import spec, store
 from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm, Campaign
 from heaplab.screen.notes import note
+
+AUTO_BLOCKS = 200  # at most, with --budget auto
 
 
 def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOptions) -> int:
@@ -57,6 +62,9 @@ def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
         refuse_one_alone(benchmark, arms)
     if options.no_deep_binding:
         arms = [chosen_arms.without_deep_binding(arm) for arm in arms]
+    if options.automatic:
+        experiments = [item.with_most_blocks(AUTO_BLOCKS) for item in benchmark.experiments]
+        benchmark = replace(benchmark, experiments=experiments)
     return measure(request_of(benchmark, arms, options), benchmark.folder, options)
 
 
@@ -112,7 +120,7 @@ def measure(request: Request, folder: Path, options: ComparisonOptions) -> int:
     if options.show_command:
         click.echo("\n".join(shown_commands(request)))
         return 0
-    return report_on(*opened_for(request, folder, options), options)
+    return report_on(*opened_for(request, folder, options, leaves_out=True), options)
 
 
 def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> int:
@@ -161,5 +169,7 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
 
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
     """Measure the missing runs, then print the summary and write the report."""
-    stopped = run_campaign(opened, needed, options)
+    tells = stats.THRESHOLD + opened.campaign.precision
+    outlook = Outlook(tells, opened.campaign.budget, leaves_out=True)
+    stopped = run_campaign(opened, needed, options, outlook=outlook)
     return tell(opened.store.path, quiet=options.quiet, as_json=options.as_json, stopped=bool(stopped))

@@ -8,13 +8,14 @@ from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.comparison.run_campaign import TO_GO_ON, Pointless, needed_by, run_campaign
 from heaplab.options.given_options import GateOptions
+from heaplab.options.option_types import LONGEST_AUTO_S
 from heaplab.options.quantities import show_duration
 from heaplab.results import store
 from heaplab.results.store import Results
 from heaplab.screen.notes import note
 
 FIRST_LOOK_S = 60.0  # of measuring, from which the variation of the runs is estimated
-MOST_S = 1800.0  # nobody waits longer for a gate
+MOST_S = LONGEST_AUTO_S
 SPARE = 1.1  # factor of the forecast, because the variation is an estimate
 
 

@@ -51,6 +51,7 @@ class ComparisonOptions(HowOptions):
     resume: Path | None = None
     no_deep_binding: bool = False
     fits: bool = False
+    automatic: bool = False  # --budget auto: as many blocks as the precision takes
 
 
 @dataclass(frozen=True, kw_only=True)

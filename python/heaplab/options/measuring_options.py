@@ -9,6 +9,7 @@ from heaplab.errors import UsageError
 from heaplab.options.arm_options import GIVEN_ALLOCATOR, GIVEN_FACTORIAL
 from heaplab.options.option_types import (
     DURATION,
+    DURATION_OR_AUTO,
     MEMORY_LIMIT,
     NAMES,
     OUTPUT_FOLDER,
@@ -84,11 +85,21 @@ ARMS: Options = [
     ),
     click.option("--resume", type=PLACE, metavar="DIR", help="Go on with what lies in DIR."),
 ]
-BUDGET = click.option(
-    "--budget",
-    type=DURATION,
-    help="Stop measuring after this time, which has to have room for two blocks: 90s, 5m; "
-    "with --resume after so much more.",
+
+
+def budget_option(kind: click.ParamType[Any, Any], help_on_auto: str = "") -> Callable[[Any], Any]:
+    """--budget, of some commands also `auto`."""
+    return click.option(
+        "--budget",
+        type=kind,
+        help=f"Stop measuring after this time, which has to have room for two blocks: 90s, 5m{help_on_auto}; "
+        "with --resume after so much more.",
+    )
+
+
+BUDGET = budget_option(DURATION)
+BUDGET_OR_AUTO = budget_option(
+    DURATION_OR_AUTO, "; auto: as long as it takes to tell 5 % on this machine, at most half an hour"
 )
 # How arms are measured, beside the budget.
 HOW_ELSE: Options = [

@@ -180,7 +180,8 @@ DURATION = Quantity(
 )
 # Starting a process takes milliseconds.
 TIME_LIMIT = replace(DURATION, least=0.1)
-AUTO = "auto"  # the budget of a gate: as long as its limits need
+AUTO = "auto"  # a budget: as long as what is asked needs, at most LONGEST_AUTO_S
+LONGEST_AUTO_S = 1800.0
 NAMES = Names()
 DURATIONS = Durations()
 DURATION_OR_AUTO = DurationOrAuto()

@@ -272,12 +272,19 @@ class Experiment(Spec):
 
     def with_blocks_by(self, change: Callable[[int], int]) -> Self:
         """The experiment with the fewest and the most blocks of every comparison changed alike."""
-        changed: dict[str, Scale] = {}
-        for name in SCALES:
-            scale: Scale = getattr(self, name)
-            blocks = {"blocks": change(scale.blocks), "blocks_most": change(scale.blocks_most)}
-            changed[name] = scale.model_copy(update=blocks)
-        return self.model_copy(update=changed)
+        return self._with_scales(
+            lambda scale: {"blocks": change(scale.blocks), "blocks_most": change(scale.blocks_most)}
+        )
+
+    def with_most_blocks(self, blocks: int) -> Self:
+        """The experiment with at most this number of blocks in every comparison."""
+        return self._with_scales(lambda _: {"blocks_most": blocks})
+
+    def _with_scales(self, changed: Callable[[Scale], dict[str, int]]) -> Self:
+        scales: dict[str, Scale] = {name: getattr(self, name) for name in SCALES}
+        return self.model_copy(
+            update={name: scale.model_copy(update=changed(scale)) for name, scale in scales.items()}
+        )
 
     def _lengthened(self, value: Parameter | None, factor: float) -> int:
         assert self.length

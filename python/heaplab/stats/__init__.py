@@ -5,7 +5,13 @@ the fresh process, and blocks are independent of each other. Every result is a f
 alone.
 """
 
-from heaplab.stats.forecast import Noise as Noise, more_blocks as more_blocks, noise as noise
+from heaplab.stats.forecast import (
+    Noise as Noise,
+    blocks_for as blocks_for,
+    half_width_after as half_width_after,
+    more_blocks as more_blocks,
+    noise as noise,
+)
 from heaplab.stats.gate_rule import (
     GateVerdict as GateVerdict,
     judge_gate as judge_gate,
@@ -17,6 +23,7 @@ from heaplab.stats.interval import (
     LEVEL as LEVEL,
     Interval as Interval,
     finite as finite,
+    in_percent as in_percent,
 )
 from heaplab.stats.outlier_rule import outliers as outliers
 from heaplab.stats.over_hosts import HostRatios as HostRatios, over_hosts as over_hosts

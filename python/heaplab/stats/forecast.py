@@ -7,13 +7,13 @@ vary as those measured.
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, isnan, log, log1p, sqrt
+from math import ceil, expm1, inf, isnan, log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heaplab.stats import student
-from heaplab.stats.interval import CONFIDENCE, Interval
+from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, Interval
 from heaplab.stats.verdict import FAMILY_ERROR, THRESHOLD, Judged, Verdict, noise_floor
 
 MOST = 1000.0  # times the present number of blocks: more is never worth waiting for
@@ -62,6 +62,23 @@ def more_blocks(judged: Judged, family: int, blocks: int) -> float:
     """The number of blocks that a verdict takes beyond the present ones; infinity if that is too many."""
     factor = times_the_blocks(judged, family)
     return factor if factor == inf else ceil((factor - 1) * blocks)
+
+
+def half_width_after(blocks: int, deviation: float) -> float:
+    """The half-width of a ratio's interval after so many blocks whose runs deviate so much by themselves."""
+    error = deviation * sqrt(2 / blocks)
+    return expm1(error * student.quantile(blocks - 1, (1 - CONFIDENCE) / 2))
+
+
+def blocks_for(precision: float, deviation: float) -> int:
+    """The number of blocks after which the half-width is the precision, at most MOST times the fewest."""
+    tried = range(FEWEST_PAIRS, int(MOST) * FEWEST_PAIRS)
+    return tried[
+        min(
+            bisect_left(tried, True, key=lambda n: half_width_after(n, deviation) <= precision),
+            len(tried) - 1,
+        )
+    ]
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,13 @@ class Planned:
         return bare_run(*candidate, status, block=block.number, order=order, attempt=attempt, process=seen)
 
 
-def tried(monkeypatch: pytest.MonkeyPatch, given: Campaign, *walls: float) -> tuple[Campaign, str]:
+def tried(
+    monkeypatch: pytest.MonkeyPatch, given: Campaign, *walls: float, leaves_out: bool = False
+) -> tuple[Campaign, str]:
     """The campaign after the pilot runs, and what was said."""
     monkeypatch.setattr(pilot, "RunMeasurer", Planned(list(walls)))
     said: list[str] = []
-    return PilotRunner(LIBRARIES, said.append)(given), "".join(said)
+    return PilotRunner(LIBRARIES, said.append, leaves_out=leaves_out)(given), "".join(said)
 
 
 # ---------------------------------------------------------------- the budget
@@ -110,6 +112,19 @@ def test_a_program_too_long_for_two_blocks_is_refused_with_the_budget_it_needs(
     for said in ("sort big: one run took 20 s", "two blocks of 4 runs", "--budget 3m", "--budget 8m"):
         assert said in str(refused.value)
     assert tried(monkeypatch, campaign(160), 20.0)[0].pilot is not None
+
+
+def test_a_comparison_measures_the_allocators_that_can_have_a_verdict_and_refuses_where_none_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, said = tried(monkeypatch, campaign(100), 5.0, leaves_out=True)
+    assert found.allocators == ALLOCATORS[:2]
+    assert f"have room for 2 of 3 allocators: measuring {', '.join(ALLOCATORS[:2])}; --budget 2m has" in said
+    assert tried(monkeypatch, campaign(100), 2.0, leaves_out=True)[0].allocators == ALLOCATORS
+    with pytest.raises(
+        HeaplabError, match=r"room for no 2 of 3 .* --budget 3m has room for 2, --budget 4m for all"
+    ):
+        tried(monkeypatch, campaign(100), 10.0, leaves_out=True)
 
 
 @pytest.mark.parametrize(("budget", "patience"), [(100, 37.5), (10, 10), (2, 5)])

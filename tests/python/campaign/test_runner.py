@@ -290,3 +290,17 @@ def test_a_repetition_is_one_planned_run_with_the_first_attempt(results: Path) -
     run_campaign(fake, results, listen=heard.append)
     assert heard[-1].finished == 4 * 15 * RUNS_A_BLOCK - 1
     assert len(heard) == len(fake.asked)
+
+
+def test_what_is_left_out_is_not_run_any_more_and_a_pointless_campaign_ends(results: Path) -> None:
+    fake, left_out = Fake(), set()
+
+    def before_round(left: float) -> bool:
+        assert left == 1000 - fake.now
+        left_out.add("a")
+        return fake.asked[-1][1] == 4
+
+    more = {"pointless": before_round, "left_out": left_out}
+    assert run_campaign(fake, results, budget=1000.0, **more) == "budget"
+    assert {number for _, number, allocator, _ in fake.asked if allocator == "a"} == {0, 1}
+    assert {number for _, number, *_ in fake.asked} == set(range(5))

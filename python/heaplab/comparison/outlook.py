@@ -1,0 +1,113 @@
+"""What the budget can decide, told in one line once the first blocks show how much runs vary and take.
+
+What cannot be decided within the budget is not measured any further: of a program, as many allocators go on,
+the fastest first, as the budget has room for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+
+from heaplab import analysis, stats
+from heaplab.campaign.pilot import as_option, in_words
+from heaplab.results.records import CONTROL_SUFFIX
+from heaplab.stats import in_percent
+
+SPARE = 1.1  # factor of a budget that is proposed, because the variation is an estimate
+
+
+@dataclass
+class Outlook:
+    """Asked before each round, until it tells."""
+
+    tells: float  # the difference that is to be told: 0.05 is 5 %
+    budget: float | None  # s
+    leaves_out: bool = False  # whether a program's allocators for which there is no room are left out
+    left_out: set[str] = field(default_factory=set)  # the allocators that are not run any more
+    is_told: bool = False
+    _left: float = 0.0  # s of the budget, at the last question
+
+    def look(self, measured: analysis.Analysis, left: float) -> str:
+        """The line, "" if it is too early or told. `left` are the seconds that are left of the budget."""
+        round_s, self._left = self._left - left, left
+        studies = [study for study in measured.between_allocators if study.candidates[1:]]
+        if self.is_told or not studies or not (noise := analysis.noise_of(studies)):
+            return ""
+        self.is_told = True
+        pace = analysis.paces_of(studies)
+        busy = max(1.0, round_s / sum(pace.values()))  # on a busy machine a round takes longer than its runs
+        found = Forecast(
+            deviation=noise.deviation,
+            precision=measured.campaign.precision,
+            done=min(study.blocks_done for study in studies),
+            most=min(study.blocks_most for study in studies),
+            pace={name: busy * seconds for name, seconds in pace.items()},
+            left=left,
+        )
+        may_leave_out = self.leaves_out and len(studies) == 1 and studies[0].workload.is_users
+        chosen = found.chosen() if may_leave_out else found.others
+        self.left_out |= {name for name in found.others if name not in chosen}
+        return self.line(found, chosen, measured.compared)
+
+    def line(self, found: "Forecast", chosen: Sequence[str], what: str) -> str:
+        every, whole = len(found.others), found.seconds(found.others, found.needed)
+        all_of = f"all of {every} {what}s" if every > 1 else found.others[0]
+        need = (
+            f"this machine needs about {in_words(whole)} more to tell {in_percent(self.tells)} for {all_of}"
+        )
+        going_on = f"measuring what fits: {', '.join(chosen)}"
+        reach = found.reach(chosen)
+        said = [need]
+        if reach > found.precision:
+            told = self.tells - found.precision + reach
+            said = [f"{need}; the budget tells about {100 * told:.2g} %"]
+        said += [going_on] if len(chosen) < every else []
+        if found.needed > found.most:
+            said += [f"it takes {found.needed} blocks, and at most {found.most} are measured"]
+        elif len(said) > 1 or reach > found.precision:
+            budget = SPARE * ((self.budget or 0) - found.left + whole)
+            said += [f"--budget {as_option(budget)} has room for all"]
+        return "; ".join(said)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    deviation: float  # of a run, of the logarithm
+    precision: float  # half-width that an interval is to have
+    done: int  # blocks
+    most: int
+    pace: dict[str, float]  # s that one more block takes, by allocator; the baseline is the first
+    left: float  # s
+
+    @property
+    def others(self) -> list[str]:
+        """All but the baseline and its control."""
+        return [name for name in list(self.pace)[1:] if not name.endswith(CONTROL_SUFFIX)]
+
+    @property
+    def needed(self) -> int:
+        return stats.blocks_for(self.precision, self.deviation)
+
+    def seconds(self, others: Sequence[str], blocks: int) -> float:
+        """For as many blocks in all of the baseline, its control and these others."""
+        apart = set(self.others) - set(others)
+        block = sum(seconds for name, seconds in self.pace.items() if name not in apart)
+        return max(0, blocks - self.done) * block
+
+    def fitting(self, blocks: int) -> list[str]:
+        """As many of the others as so many blocks have room for, the fastest first."""
+        order = sorted(self.others, key=self.pace.__getitem__)
+        counts = (
+            count for count in range(len(order), 0, -1) if self.seconds(order[:count], blocks) <= self.left
+        )
+        return order[: next(counts, 0)]
+
+    def chosen(self) -> list[str]:
+        """What is worth to go on: what can be told, else what can have an interval, else all."""
+        return self.fitting(min(self.needed, self.most)) or self.fitting(stats.FEWEST_PAIRS) or self.others
+
+    def reach(self, others: Sequence[str]) -> float:
+        """The half-width of intervals at the end of the budget."""
+        block = self.seconds(others, self.done + 1)
+        blocks = self.done + int(self.left / block) if isfinite(self.left) and block else self.most
+        return stats.half_width_after(max(stats.FEWEST_PAIRS, min(blocks, self.most)), self.deviation)
