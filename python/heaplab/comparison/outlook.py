@@ -17,7 +17,7 @@ SPARE = 1.1  # factor of a budget that is proposed, because the variation is an 
 
 
 @dataclass
-class Outlook:
+class BudgetOutlook:
     """Asked before each round, until it tells."""
 
     tells: float  # the difference that is to be told: 0.05 is 5 %
@@ -36,7 +36,7 @@ class Outlook:
         self.is_told = True
         pace = analysis.paces_of(studies)
         busy = max(1.0, round_s / sum(pace.values()))  # on a busy machine a round takes longer than its runs
-        found = Forecast(
+        found = BlockForecast(
             deviation=noise.deviation,
             precision=measured.campaign.precision,
             done=min(study.blocks_done for study in studies),
@@ -49,7 +49,7 @@ class Outlook:
         self.left_out |= {name for name in found.others if name not in chosen}
         return self.line(found, chosen, measured.compared)
 
-    def line(self, found: "Forecast", chosen: Sequence[str], what: str) -> str:
+    def line(self, found: "BlockForecast", chosen: Sequence[str], what: str) -> str:
         every, whole = len(found.others), found.seconds(found.others, found.needed)
         all_of = f"all of {every} {what}s" if every > 1 else found.others[0]
         need = (
@@ -71,7 +71,7 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class BlockForecast:
     deviation: float  # of a run, of the logarithm
     precision: float  # half-width that an interval is to have
     done: int  # blocks

@@ -12,7 +12,7 @@ from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.pilot import PilotRunner
 from heaplab.campaign.runner import Precise, Runner, begin_of_budget, end_of_budget
-from heaplab.comparison.outlook import Outlook
+from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.progress_bar import ProgressBar
 from heaplab.errors import HeaplabError
 from heaplab.options.given_options import HowOptions
@@ -95,7 +95,7 @@ def run_campaign(
     options: HowOptions,
     to_go_on: str = "",
     pointless: Pointless | None = None,
-    outlook: Outlook | None = None,
+    outlook: BudgetOutlook | None = None,
 ) -> str:
     """Measure the missing runs; return why measuring was stopped, "" if it was not.
 

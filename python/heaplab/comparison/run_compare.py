@@ -21,7 +21,7 @@ from heaplab.comparison.benchmark import (
     benchmark_of_experiments,
     request_of,
 )
-from heaplab.comparison.outlook import Outlook
+from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.run_campaign import needed_by, opened_for, run_campaign
 from heaplab.comparison.shown_commands import shown_commands
 from heaplab.comparison.shown_results import tell
@@ -170,6 +170,6 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
     """Measure the missing runs, then print the summary and write the report."""
     tells = stats.THRESHOLD + opened.campaign.precision
-    outlook = Outlook(tells, opened.campaign.budget, leaves_out=True)
+    outlook = BudgetOutlook(tells, opened.campaign.budget, leaves_out=True)
     stopped = run_campaign(opened, needed, options, outlook=outlook)
     return tell(opened.store.path, quiet=options.quiet, as_json=options.as_json, stopped=bool(stopped))

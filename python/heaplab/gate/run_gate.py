@@ -18,7 +18,7 @@ from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison import recorded_trace
 from heaplab.comparison.benchmark import Benchmark, benchmark_of, benchmark_of_commands, request_of
-from heaplab.comparison.outlook import Outlook
+from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.run_campaign import TO_GO_ON, opened_for, run_campaign
 from heaplab.comparison.shown_results import load, without_figure
 from heaplab.console import console
@@ -85,7 +85,7 @@ def measured(
         return paths, ""
     campaign, needed = opened_for(request, folder, options, share)
     pointless = PointlessTimes(request, limits, whole) if options.auto else None
-    outlook = Outlook(limits.slower, request.budget)
+    outlook = BudgetOutlook(limits.slower, request.budget)
     stopped = run_campaign(campaign, needed, options, TO_GO_ON, pointless, outlook)
     if options.automatic and not stopped:
         stopped = auto_budget.go_on(campaign.store.path, request, limits, options, pointless)

@@ -6,7 +6,7 @@ import pytest
 import synthetic
 
 from heaplab.analysis import Analysis
-from heaplab.comparison.outlook import Outlook
+from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.standing import standing
 from heaplab.stats import blocks_for, half_width_after
 
@@ -46,7 +46,7 @@ def test_as_many_blocks_are_needed_as_make_the_interval_narrow_enough(deviation:
 def test_what_the_budget_tells_is_said_once_and_what_has_no_room_is_left_out(
     tmp_path: Path, noise: float, left: float, said: str, left_out: set[str]
 ) -> None:
-    outlook = Outlook(0.05, 60.0, leaves_out=True)
+    outlook = BudgetOutlook(0.05, 60.0, leaves_out=True)
     assert outlook.look(measured(tmp_path, noise, blocks=2), left) == ""
     line = outlook.look(measured(tmp_path, noise), left)
     assert said in line
@@ -54,7 +54,7 @@ def test_what_the_budget_tells_is_said_once_and_what_has_no_room_is_left_out(
 
 
 def test_only_a_comparison_leaves_out_and_never_the_baseline(tmp_path: Path) -> None:
-    outlook = Outlook(0.05, 60.0)
+    outlook = BudgetOutlook(0.05, 60.0)
     assert "for all of 3 allocators" in outlook.look(measured(tmp_path, 0.03), 9.0)
     assert outlook.left_out == set()
 
