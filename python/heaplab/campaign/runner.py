@@ -250,6 +250,8 @@ class Runner:
 
     def _may_be_void(self, block: Block) -> bool:
         """Whether foreign load makes a run void: not if CPU time decides, nor in a block that won't count."""
+        if timing.is_by_request(block.comparison):
+            return False
         if decided := self.timings.get(block.comparison.experiment.id):
             return decided.clock == timing.WALL
         return not self.together or bool(timing.why_never(self.campaign, [block.comparison]))

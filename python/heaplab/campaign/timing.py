@@ -18,6 +18,7 @@ holds is recorded:
 If the main metric is the wall time, *CPU time* decides in its place if no arm waits for more than
 MOST_WAITING with one thread busy at a time, or for more than HARDLY_WAITING with several: CPU time is then
 what the program would take on CPUs of its own. Else the wall time decides; in slices, that of its own turns.
+Of a server its CPU time per request decides, whatever else runs on the machine.
 """
 
 import os
@@ -28,6 +29,7 @@ from heaplab.campaign import memory_needs
 from heaplab.campaign.plan import Cell, Comparison
 from heaplab.machine.behaviour import WRITES
 from heaplab.results.records import Behaviour, Campaign, Run, Status, Timing
+from heaplab.results.server_spec import MAIN_METRIC
 
 MOST_WAITING = 0.10
 HARDLY_WAITING = 0.03  # no more than the threshold of a verdict
@@ -113,6 +115,8 @@ def clock_of(
 ) -> tuple[Clock, str]:
     """The clock that decides, and why."""
     known = [behaviour for behaviour in seen if behaviour]
+    if is_by_request(comparison):
+        return CPU, "other programs hardly change it, unlike throughput and latency, and every run counts"
     if campaign.instructions or comparison.cells[0].workload.server:
         return WALL, "what it is asked for decides what it does"
     if len(known) < len(seen) or not known:
@@ -125,6 +129,13 @@ def clock_of(
         return WALL, "its threads wait for each other, which CPU time leaves out"
     who = "its threads hardly wait" if several else "one thread at a time computes and hardly waits"
     return CPU, f"{who}, so other programs change its wall time and not its CPU time"
+
+
+def is_by_request(comparison: Comparison) -> bool:
+    """Whether the CPU time of a server per request decides: then no run is disturbed (decision 85)."""
+    workload = comparison.cells[0].workload
+    main = comparison.experiment.main_metric or workload.main_metric
+    return workload.server is not None and main == MAIN_METRIC
 
 
 def on_one_cpu(runs: Iterable[Run]) -> bool:

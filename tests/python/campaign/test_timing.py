@@ -10,8 +10,10 @@ from test_runner import Fake
 from heaplab.campaign import plan, timing
 from heaplab.campaign.plan import Block, Candidate
 from heaplab.campaign.runner import Runner
+from heaplab.campaign.timing import CPU, WALL
 from heaplab.results import spec, store
 from heaplab.results.records import Behaviour, Campaign, Run, Status
+from heaplab.results.server_spec import Server
 from heaplab.results.store import Store
 
 QUIET = Behaviour(busy=1.0, waiting=0.01)
@@ -77,6 +79,22 @@ def test_what_one_arm_does_decides_for_all(seen: Behaviour | None, why: str, clo
 )
 def test_some_campaigns_are_never_in_slices(made: Campaign, why: str) -> None:
     assert why in decided(made, QUIET, QUIET)[0]
+
+
+SERVER = {"ready": "tcp:1", "load": "x", "take": ["wrk"]}
+
+
+@pytest.mark.parametrize(("main", "clock"), [("cpu_per_request", CPU), ("throughput", WALL)])
+def test_of_a_server_the_cpu_time_of_a_request_decides_and_then_no_run_is_disturbed(
+    tmp_path: Path, main: str, clock: str
+) -> None:
+    made = with_workload(kind="program", fixture=None, server=Server.model_validate(SERVER), main_metric=main)
+    assert decided(made, QUIET, QUIET) == ("a server waits for its clients", clock)
+    with Store(tmp_path / "results.jsonl") as opened:
+        fake = Watched()
+        runner = Runner(made, fake, opened, together=fake.together, clock=fake.clock)
+        block = plan.block(made, plan.comparisons(made)[0], 0)
+        assert runner._may_be_void(block) is (clock == WALL)
 
 
 def test_arms_that_do_not_fit_in_memory_together_run_one_after_the_other() -> None:

@@ -7,6 +7,7 @@ from statistics import fmean
 from heaplab.analysis import MEMORY as PEAK_WITH_TABLES, MEMORY_ONLY, TIME_ONLY, WALL, Analysis, Judged, Study
 from heaplab.results import spec
 from heaplab.results.records import SHORT_PROGRAM_S, Process, Run, Status, Timing, Trims
+from heaplab.results.server_spec import MAIN_METRIC
 from heaplab.stats import FEWEST_PAIRS, Interval, Verdict, Why, threshold_over
 from heaplab.text import units
 
@@ -227,7 +228,8 @@ def what_decides(study: Study, timing: Timing) -> str:
     main = study.main_metric
     if (study.experiment.main_metric or study.workload.main_metric) != WALL:
         title = study.metric(main).title
-        return f"{title[:1].lower()}{title[1:]} decides"
+        why = f": {timing.why_clock}" if main == MAIN_METRIC else ""
+        return f"{title[:1].lower()}{title[1:]} decides{why}"
     own = " of its own turns" if timing.slices and main == WALL else ""
     return f"{CLOCKS[main]}{own} decides: {timing.why_clock}"
 
