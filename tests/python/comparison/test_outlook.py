@@ -18,10 +18,10 @@ NAMES = [
 ]  # mimalloc is the fastest, jemalloc the slowest of these
 
 
-def measured(folder: Path, noise: float, blocks: int = 3) -> Analysis:
+def measured(folder: Path, noise: float, blocks: int = 3, **more: object) -> Analysis:
     """A program of the user's after so many blocks: a round takes about two seconds."""
     program = synthetic.experiments()[3:4]
-    records = synthetic.campaign(NAMES, program, noise=noise, drift=0, blocks=blocks)
+    records = synthetic.campaign(NAMES, program, noise=noise, drift=0, blocks=blocks, **more)
     return synthetic.analysis_of(synthetic.as_own(records), folder)
 
 
@@ -64,6 +64,9 @@ def test_the_table_that_stands_meanwhile_has_what_is_open_first(tmp_path: Path) 
     assert table.row_count == 2
     assert [str(column.header) for column in table.columns] == ["allocator", "time, 0 of 3 open", "memory"]
     assert all("faster" in text for text in table.columns[1].cells)
+    nearly_same = {"tcmalloc": (1.03, 1.0), "mimalloc": (0.5, 1.0), "jemalloc": (0.5, 1.0)}
+    first = standing(measured(tmp_path, 0.003, blocks=10, effect=nearly_same), rows=1)
+    assert list(first.columns[0].cells) == ["tcmalloc"]
     open_ones = standing(measured(tmp_path, 0.001), rows=9)
     assert [str(column.header) for column in open_ones.columns][1] == "time, 3 of 3 open"
     assert all("3 blocks, 5 are needed" in text for text in open_ones.columns[1].cells)
