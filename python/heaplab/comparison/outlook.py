@@ -31,19 +31,22 @@ class BudgetOutlook:
         """The line, "" if it is too early or told. `left` are the seconds that are left of the budget."""
         round_s, self._left = self._left - left, left
         studies = [study for study in measured.between_allocators if study.candidates[1:]]
-        if self.is_told or not studies or not (noise := analysis.noise_of(studies)):
+        if self.is_told or not studies:
             return ""
-        self.is_told = True
+        noise = analysis.noise_of(studies)
         pace = analysis.paces_of(studies)
         busy = max(1.0, round_s / sum(pace.values()))  # on a busy machine a round takes longer than its runs
         found = BlockForecast(
-            deviation=noise.deviation,
+            deviation=noise.deviation if noise else 0.0,
             precision=measured.campaign.precision,
             done=min(study.blocks_done for study in studies),
             most=min(study.blocks_most for study in studies),
             pace={name: busy * seconds for name, seconds in pace.items()},
             left=left,
         )
+        if noise is None and found.seconds(found.others, stats.FEWEST_PAIRS) <= left:
+            return ""  # too early to say more
+        self.is_told = True
         may_leave_out = self.leaves_out and len(studies) == 1 and studies[0].workload.is_users
         chosen = found.chosen() if may_leave_out else found.others
         self.left_out |= {name for name in found.others if name not in chosen}
@@ -64,7 +67,7 @@ class BudgetOutlook:
         said += [going_on] if len(chosen) < every else []
         if found.needed > found.most:
             said += [f"it takes {found.needed} blocks, and at most {found.most} are measured"]
-        elif len(said) > 1 or reach > found.precision:
+        elif whole > found.left:
             budget = SPARE * ((self.budget or 0) - found.left + whole)
             said += [f"--budget {as_option(budget)} has room for all"]
         return "; ".join(said)

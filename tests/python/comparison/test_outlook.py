@@ -46,11 +46,17 @@ def test_as_many_blocks_are_needed_as_make_the_interval_narrow_enough(deviation:
 def test_what_the_budget_tells_is_said_once_and_what_has_no_room_is_left_out(
     tmp_path: Path, noise: float, left: float, said: str, left_out: set[str]
 ) -> None:
+    assert BudgetOutlook(0.05, 60.0, leaves_out=True).look(measured(tmp_path, noise, blocks=2), 60.0) == ""
     outlook = BudgetOutlook(0.05, 60.0, leaves_out=True)
-    assert outlook.look(measured(tmp_path, noise, blocks=2), left) == ""
     line = outlook.look(measured(tmp_path, noise), left)
     assert said in line
     assert (outlook.left_out, outlook.look(measured(tmp_path, noise), left)) == (left_out, "")
+
+
+def test_blocks_that_have_no_room_are_told_before_the_noise_is_known(tmp_path: Path) -> None:
+    outlook = BudgetOutlook(0.05, 60.0, leaves_out=True)
+    assert "measuring what fits: mimalloc; --budget " in outlook.look(measured(tmp_path, 0.03, blocks=2), 4.0)
+    assert outlook.left_out == {"jemalloc", "tcmalloc"}
 
 
 def test_only_a_comparison_leaves_out_and_never_the_baseline(tmp_path: Path) -> None:
