@@ -150,7 +150,7 @@ public:
     return lab;
   }
 
-  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the hot span
+  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the buffer
   // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's.
   static void refill(lab_type& local, unsigned class_index) {
     const unsigned cpu = stacks_.cpu();
@@ -159,7 +159,9 @@ public:
     void* batch[most_at_once];
     const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
     stacks_.raise_limit(cpu, class_index + 1);
-    const unsigned count = Front.hand_over(local, class_index, batch, wanted);
+    unsigned count = 0;
+    while (count < wanted && (batch[count] = Front.try_allocate(local, class_index)) != nullptr)
+      Front.mark_free(batch[count++]);
     // The first block of the list is popped first.
     std::reverse(batch, batch + count);
     if (count > 0 &&

@@ -30,9 +30,10 @@
 //     has_room                      free_lists.h
 //     push                          free_lists.h              onto the thread's list, whoever owns the block
 //   list_again                      frontend_frees.h          the list had no room:
-//     make_room                     returned_blocks.h         all but the newest blocks go home
-//       cut                         free_lists.h
-//       add                         returned_blocks.h         to their spans, a chain for each
+//     put_in_list                   frontend_frees.h
+//       make_room                   returned_blocks.h         all but the newest blocks go home
+//         cut                       free_lists.h
+//         add                       returned_blocks.h         to their spans, a chain for each
 //   send_home                       frontend_frees.h          no list takes the block; it has a mark
 //     deallocate_own                frontend_frees.h          a block of the owner's own span
 //       is_free_already             frontend_frees.h          a marked block: ends the process if it is free
@@ -155,10 +156,7 @@ public:
   // Puts a marked block into a list of the buffer.
   void put_in_list(lab_type& local, unsigned list, void* block);
 
-  // Between the buffer and a cache in front of it (calling_core.h): takes up to `most` blocks from a list of
-  // the buffer, marks them, and returns how many; frees marked blocks of one class, which were live until
-  // then.
-  unsigned hand_over(lab_type& local, unsigned class_index, void** blocks, unsigned most) const;
+  // Frees marked blocks of one class, which were live until then.
   void take_back(lab_type& local, unsigned class_index, void* const* blocks, unsigned count);
 
   // Of a hardened heap, with a block that leaves quarantine and that try_deallocate has not taken: gives the

@@ -16,9 +16,8 @@ bool frontend<Traits>::list_again(lab_type& local, void* block) {
     const unsigned list = life_.spans().list_of(block);
     if (list == 0) local.lists.refuse(0);
     if (list == 0 || looks_free(block)) return false;
-    make_room(local, list - 1);
     mark_free(block);
-    local.lists.push_new(list, block);
+    put_in_list(local, list, block);
     return true;
   }
   return false;

@@ -51,18 +51,6 @@ HEAPLAB_OUT_OF_LINE bool frontend<Traits>::change_hot(lab_type& local, unsigned 
   return true;
 }
 
-template <class Traits>
-unsigned frontend<Traits>::hand_over(lab_type& local, unsigned class_index, void** blocks,
-                                     unsigned most) const {
-  unsigned count = 0;
-  for (; count < most; ++count) {
-    blocks[count] = local.lists.pop(class_index);
-    if (blocks[count] == nullptr) break;
-    mark_free(blocks[count]);
-  }
-  return count;
-}
-
 // --- making blocks available ---
 
 // Precondition: the local list is empty. Makes the remote list the local list if at least `worth` > 0 blocks
