@@ -4,20 +4,27 @@
 An effect is the factor by which the time of a strategy, divided by that of the reference in the same block,
 is larger at the high level of a dimension than at the low one; that of two dimensions says by how much the
 effect of the one is larger at the high level of the other. 95 % intervals are Student's over the blocks.
-Example: research/factorial.py out/dimensions/results.jsonl
+With --instructions, the program is run once under valgrind for each design and strategy, a twentieth as
+long, and instructions take the place of time: exact, without an interval.
+Examples: research/factorial.py out/dimensions/results.jsonl
+          research/factorial.py --instructions build/release/bin/dimensions
 """
 
+import re
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import exp, log, prod, sqrt
 from pathlib import Path
 from statistics import mean, stdev
 
 from heaplab.analysis import Analysis
+from heaplab.catalog import contents as catalogs
 from heaplab.results import store
 from heaplab.stats.student import quantile
 
+ROOT = Path(__file__).parents[1]
 LETTERS = "DVLUC"
 EFFECTS = [*LETTERS, *map("".join, combinations(LETTERS, 2))]
 
@@ -57,25 +64,64 @@ def blocks_of(analysis: Analysis, strategy: str) -> list[Block]:
     return [block for block in found.values() if len(block) == len(study.cells)]
 
 
+def counted(program: Path, strategies: Sequence[str]) -> dict[str, Block]:
+    """By strategy, the logarithm of its instructions in each design."""
+    experiment = catalogs.load((ROOT / "catalog",)).experiments["left-open/dimensions"]
+    return {
+        strategy: {
+            design: log(instructions(program, strategy, options))
+            for design, options in experiment.presets["design"].items()
+        }
+        for strategy in strategies
+    }
+
+
+def instructions(program: Path, strategy: str, options: Mapping[str, object]) -> int:
+    shorter = {**options, "operations": int(str(options["operations"])) // 20, "strategy": strategy}
+    words = [f"--{name}={value}" for name, value in shorter.items()]
+    callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), *words]
+    ended = subprocess.run(callgrind, capture_output=True, text=True, check=True)
+    found = re.search(r"Collected : (\d+)", ended.stderr)
+    assert found is not None, ended.stderr
+    return int(found[1])
+
+
+def ratios(block: Block, base: Block) -> Block:
+    return {design: value - base[design] for design, value in block.items()}
+
+
 def table(blocks: Sequence[Block]) -> list[str]:
     rows = [("mean", interval([mean(block.values()) for block in blocks]))]
     rows += [(effect, interval([contrast(block, effect) for block in blocks])) for effect in EFFECTS]
+    if len(blocks) == 1:
+        return [f"| {name} | {middle:.2f} |" for name, (middle, _, _) in rows]
     return [f"| {name} | {middle:.2f} ({low:.2f}–{high:.2f}) |" for name, (middle, low, high) in rows]
 
 
+def show(strategy: str, base: str, what: str, blocks: Sequence[Block]) -> None:
+    print(f"{strategy} / {base}, {what}", "", sep="\n")
+    print("| effect | factor |", "|---|--:|", *table(blocks), "", sep="\n")
+
+
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    analysis = Analysis(store.load(Path(arguments[0])))
-    (study,) = analysis.comparisons
-    for strategy in study.candidates[1:]:
-        blocks = blocks_of(analysis, strategy)
-        if not blocks:
-            print("factorial: no block has every design", file=sys.stderr)
-            return 1
-        print(f"{strategy} / {study.baseline}, {len(blocks)} blocks", "", sep="\n")
-        print("| effect | factor |", "|---|--:|", *table(blocks), "", sep="\n")
+    match arguments:
+        case ["--instructions", program]:
+            base, *others = ("AS1", "AS7", "AS11")
+            counts = counted(Path(program), [base, *others])
+            for strategy in others:
+                show(strategy, base, "instructions", [ratios(counts[strategy], counts[base])])
+        case [results]:
+            analysis = Analysis(store.load(Path(results)))
+            (study,) = analysis.comparisons
+            for strategy in study.candidates[1:]:
+                blocks = blocks_of(analysis, strategy)
+                if not blocks:
+                    print("factorial: no block has every design", file=sys.stderr)
+                    return 1
+                show(strategy, study.baseline, f"{len(blocks)} blocks", blocks)
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
     return 0
 
 

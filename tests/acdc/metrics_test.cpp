@@ -15,6 +15,8 @@ TEST(metrics, tells_times_and_memory_apart) {
   const std::string sample = sample_of("");
   for (const char* name : {"allocation_time", "deallocation_time", "access_time", "average_memory"})
     EXPECT_GT(metric(sample, name), 0) << name;
+  EXPECT_DOUBLE_EQ(metric(sample, "allocator_time"),
+                   metric(sample, "allocation_time") + metric(sample, "deallocation_time"));
   EXPECT_LT(
       metric(sample, "allocation_time") + metric(sample, "deallocation_time") + metric(sample, "access_time"),
       metric(sample, "wall_time"));

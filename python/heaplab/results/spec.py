@@ -169,9 +169,10 @@ class Plot(Spec):
     # kind "heat": the value of x, or the candidate, that is 100 %; empty: no ratios, colours over all cells
     relative_to: str = ""
     # kinds "heat", "summary": swept parameters with the value each cell is divided by; with relative_to the
-    # cells are ratios of ratios
+    # cells are ratios of ratios. Kind "curve", with relative_to: the speed-up over that candidate there
     against: dict[str, Parameter] = {}
-    only: dict[str, list[Parameter]] = {}  # kind "summary": swept parameters with the values in the means
+    # kinds "summary", "curve": swept parameters with the values that are shown
+    only: dict[str, list[Parameter]] = {}
 
 
 class Expectation(Spec):

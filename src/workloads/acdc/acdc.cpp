@@ -148,6 +148,8 @@ private:
     const sums all = sum_up();
     add_time("allocation_time", all.allocation);
     add_time("deallocation_time", all.deallocation);
+    add_time("allocator_time", {.ticks = all.allocation.ticks + all.deallocation.ticks,
+                                .count = all.allocation.count + all.deallocation.count});
     add_time("access_time", all.access);
     const auto add_count = [&](const char* name, std::uint64_t count, const char* unit = "1") {
       measured_->add_metric(name, static_cast<double>(count), unit);

@@ -297,7 +297,10 @@ def test_summaries_are_means_with_intervals(study: Study) -> None:
     aged = [TIMES[name] * (AGED[name] / 2) ** 0.5 for name in table.columns]
     total = texts(table)[summary.TOTAL]
     assert [float(text.split()[0]) / 100 for text in total] == pytest.approx(aged, rel=0.02)
-    assert list(texts(table)) == ["DS1", "DS2", summary.TOTAL]
+    assert list(texts(table)) == ["DS1", "DS2", summary.TOTAL, summary.ARITHMETIC]
+    arithmetic = [TIMES[name] * (1 + AGED[name] / 2) / 2 for name in table.columns]
+    printed = texts(table)[summary.ARITHMETIC]
+    assert [float(text.split()[0]) / 100 for text in printed] == pytest.approx(arithmetic, rel=0.02)
     (table,) = summary.summary(study, study.experiment.plots[5])
     total = texts(table)[summary.TOTAL]
     assert [float(text) for text in total] == pytest.approx([1, 0.75, 0.75, 0.75], rel=0.02)
@@ -323,7 +326,7 @@ def test_a_summary_keeps_the_row_of_a_value_that_is_called_all(tmp_path: Path) -
     scaled = experiment().model_copy(update={"quick": scale, "full": scale})
     (study,) = synthetic.analysis_of(records_of(scaled, ["glibc"]), tmp_path).studies
     (table,) = summary.summary(study, scaled.plots[4])
-    assert list(texts(table)) == ["DS1", "all", summary.TOTAL]
+    assert list(texts(table)) == ["DS1", "all", summary.TOTAL, summary.ARITHMETIC]
 
 
 def test_the_choice_names_the_planted_best_in_every_situation(analysis: Analysis) -> None:

@@ -2,10 +2,14 @@
 
 import re
 from itertools import combinations
+from pathlib import Path
 
 import matplotlib as mpl
+import pytest
+import synthetic
 
-from heaplab.report.pictures import canvas, marks, overview, palette
+from heaplab.report.pictures import canvas, figures, marks, overview, palette
+from heaplab.results import spec
 
 
 def labels_of(svg: str) -> list[str]:
@@ -56,3 +60,29 @@ def test_a_panel_in_which_nothing_is_drawn_has_no_logarithmic_axis() -> None:
         marks.logarithmic(axis.yaxis)
     assert canvas.to_svg(figure, "two panels")
     assert (empty.get_yscale(), drawn.get_yscale()) == ("linear", "log")
+
+
+def test_a_curve_of_speed_ups_begins_with_1_and_shows_the_panels_asked_for(tmp_path: Path) -> None:
+    plot = spec.Plot(
+        kind="curve",
+        x="threads",
+        y="allocation_time",
+        relative_to="glibc",
+        against={"threads": 1},
+        only={"elements": [64]},
+    )
+    sweep = {"threads": [1, 4], "elements": [64, 128]}
+    experiment = synthetic.experiment("acdc/speed-up", "acdc", sweep, [plot], **synthetic.UNPUBLISHED)
+    effect = lambda name, cell: ((0.5 if name == "jemalloc" else 1.0) / cell["threads"], 1.0)  # noqa: E731
+    records = synthetic.campaign(["glibc", "jemalloc"], [experiment], effect=effect)
+    (study,) = synthetic.analysis_of(records, tmp_path).studies
+    speed_ups = {
+        (dict(cell)["threads"], name): figures.point(study, plot, cell, name).estimate
+        for cell in study.cells
+        for name in study.candidates
+    }
+    expected = {(1, "glibc"): 1, (4, "glibc"): 4, (1, "jemalloc"): 2, (4, "jemalloc"): 8}
+    assert speed_ups == pytest.approx(expected, rel=0.02)
+    drawing = figures.curve(study, plot, palette.styles(study.candidates))
+    assert drawing.title == "Speed-up over glibc, threads 1"
+    assert "elements 128" not in labels_of(drawing.svg)

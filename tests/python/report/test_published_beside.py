@@ -74,7 +74,7 @@ def test_a_summary_has_the_means_of_the_printed_tables_and_the_printed_mean(stud
     )
     [found] = published_beside.tables(study, study.experiment.plots[4], published(table, total))
     assert rows_of(found)["DS1, as published"] == ["100 %", "400 %", "100 %", "100 %"]
-    assert rows_of(found)["all cells, as published"] == ["105 %", "55 %", "50 %", "126 %"]
+    assert rows_of(found)[f"{summary.ARITHMETIC}, as published"] == ["105 %", "55 %", "50 %", "126 %"]
     assert "DS2, as published" not in rows_of(found)
 
 

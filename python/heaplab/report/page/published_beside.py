@@ -111,7 +111,7 @@ def _text(chart: Chart, printed: PublishedTable, value: float | None) -> str:
 def _summary(
     study: Study, plot: spec.Plot, measured: Table, printed: Sequence[PublishedTable]
 ) -> WithPublished:
-    """Below each row the mean of the printed tables over the same cells; below the last the printed mean."""
+    """Below each row the mean of the printed tables over the same cells, and the printed mean."""
     whole = next((row for row in printed if not row.down and row.relative_to == study.baseline), None)
     if whole is None or plot.against:
         return WithPublished(measured)
@@ -120,18 +120,21 @@ def _summary(
     rows: list[tuple[str, list[Entry]]] = []
     panels = []
     for name, entries in measured.rows:
-        if name == summary.TOTAL:
-            values = [_value(whole, name, each) for each in names]
+        is_arithmetic = name == summary.ARITHMETIC
+        if is_arithmetic:
+            values = [_value(whole, summary.TOTAL, each) for each in names]
         else:
             values = [_mean_in_print(study, groups[name], each, printed) for each in names]
         rows.append((name, entries))
         if any(value is not None for value in values):
             texts = [units.percent(value) if value is not None else "" for value in values]
             rows.append((f"{name}, {PUBLISHED}", [Entry(text) for text in texts]))
+            if is_arithmetic:
+                continue
             here = [summary.mean(study, plot, groups[name], each) for each in names]
             panels.append(Panel(f"{plot.rows} {name}" if name in groups else name, names, here, values))
     note = (
-        f"{PUBLISHED.capitalize()}: {summary.TOTAL} from {whole.number}, over every published size; the "
+        f"{PUBLISHED.capitalize()}: {summary.ARITHMETIC} from {whole.number}, over every published size; the "
         "others are means of the printed tables over the sizes measured here."
     )
     alt = f"{measured.caption}, a panel for each row, beside the published. Numbers in the table below."

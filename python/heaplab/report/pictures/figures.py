@@ -1,24 +1,28 @@
 """The figures of an experiment: curves, bars and scatters of a metric, by the kinds of spec.Plot."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from textwrap import fill
+from types import MappingProxyType
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from heaplab import stats
 from heaplab.analysis import MeasuredCell, Study
 from heaplab.report.pictures import canvas, marks
 from heaplab.report.pictures.palette import CHROME, Style
 from heaplab.report.words import metric_units
 from heaplab.results import spec
 from heaplab.results.records import Parameter
+from heaplab.stats import Interval
 from heaplab.text import units
 
 LETTERS_UP = 28  # letters that fit along the vertical axis of a figure with one panel
+SPEED_UP = units.DisplayUnit(1, "×")
 LETTERS_UP_PANEL = 20  # the same with several panels
 
 
@@ -31,11 +35,15 @@ class Drawing:
     note: str = ""
 
 
-def panels_of(study: Study, shared: Iterable[str]) -> list[tuple[str, list[MeasuredCell]]]:
+def panels_of(
+    study: Study, shared: Iterable[str], only: Mapping[str, Sequence[Parameter]] = MappingProxyType({})
+) -> list[tuple[str, list[MeasuredCell]]]:
     """The cells of each panel: those that agree in all swept parameters except the shared ones."""
     rest = [name for name in study.axes if name not in shared]
     panels: dict[str, list[MeasuredCell]] = {}
     for cell in study.cells:
+        if any(dict(cell)[name] not in values for name, values in only.items()):
+            continue
         label = ", ".join(f"{name} {units.parameter(dict(cell)[name])}" for name in rest)
         panels.setdefault(label, []).append(cell)
     return list(panels.items())
@@ -54,33 +62,52 @@ def curve(
 
     `stated_points` are points that a publication states in its text.
     """
-    step = metric_units.common_scale(study, plot.y)
-    panels = panels_of(study, [plot.x])
+    step = SPEED_UP if plot.relative_to else metric_units.common_scale(study, plot.y)
+    panels = panels_of(study, [plot.x], plot.only)
     with mpl.rc_context(canvas.STYLE):
         figure, axes = canvas.new(len(panels))
         for place, (axis, (label, cells)) in enumerate(zip(axes, panels, strict=True)):
             canvas.title(axis, label)
             for name in study.candidates:
-                medians = [(_number(dict(cell)[plot.x]), study.median(cell, name, plot.y)) for cell in cells]
-                marks.banded_line(axis, medians, name, styles[name], step.factor)
+                points = [(_number(dict(cell)[plot.x]), point(study, plot, cell, name)) for cell in cells]
+                marks.banded_line(axis, points, name, styles[name], step.factor)
             beside = [
                 (_number(dict(stated_point.cell)[plot.x]), stated_point)
                 for stated_point in stated_points
-                if stated_point.cell in cells
+                if stated_point.cell in cells and not plot.relative_to
             ]
             marks.draw_stated_points(axis, beside, styles, step.factor)
             _swept_axis(axis, study.axes[plot.x], plot)
             marks.shade_oversubscribed(axis, study, cells, [_number(dict(cell)[plot.x]) for cell in cells])
             axis.set_xlabel(plot.x)
             if place % canvas.MOST_ACROSS == 0:
-                axis.set_ylabel(axis_title(study, plot.y, step, len(panels)))
+                axis.set_ylabel(_what(study, plot) or axis_title(study, plot.y, step, len(panels)))
             if plot.log_y:
                 marks.logarithmic(axis.yaxis)
             else:
                 axis.set_ylim(bottom=0)
         alt = _alt(study, plot.y, f"against {plot.x}, one line per allocator")
         canvas.legend(figure, *axes)
-        return Drawing(_title(study, plot.y, plot.x), canvas.to_svg(figure, alt), alt, (plot.y,))
+        title = _what(study, plot) or _title(study, plot.y, plot.x)
+        return Drawing(title, canvas.to_svg(figure, alt), alt, (plot.y,))
+
+
+def point(study: Study, plot: spec.Plot, cell: MeasuredCell, name: str) -> Interval:
+    """The median, or the speed-up over the candidate that the plot is relative to."""
+    if not plot.relative_to:
+        return study.median(cell, name, plot.y)
+    base = study.values(study.changed(cell, plot.against), plot.relative_to, plot.y)
+    here = study.values(cell, name, plot.y)
+    both = sorted(base.keys() & here.keys())
+    return stats.compare([here[block] for block in both], [base[block] for block in both])
+
+
+def _what(study: Study, plot: spec.Plot) -> str:
+    """What a curve of speed-ups shows; "" for another curve."""
+    if not plot.relative_to:
+        return ""
+    where = ", ".join(f"{name} {units.parameter(value)}" for name, value in plot.against.items())
+    return f"Speed-up over {plot.relative_to}{f', {where}' if where else ''}"
 
 
 def _number(value: Parameter) -> float:

@@ -1,6 +1,7 @@
 """Means over many cells of an experiment, as the summaries of P0213 (tables 8 and 20) print them."""
 
 from math import isfinite
+from statistics import fmean
 
 from heaplab import stats
 from heaplab.analysis import Judged, MeasuredCell, Study
@@ -15,6 +16,7 @@ from heaplab.text import units
 
 # The name of the row over all cells; a parameter may have the value "all".
 TOTAL = "all cells"
+ARITHMETIC = "all cells, arithmetic mean"
 
 
 def summary(study: Study, plot: spec.Plot) -> list[Table]:
@@ -27,6 +29,8 @@ def summary(study: Study, plot: spec.Plot) -> list[Table]:
     controls = [mean(study, plot, groups[row], study.control) for row, _ in ratios]
     judged = dict(zip(ratios, stats.judge_family(list(ratios.values()), controls), strict=True))
     rows = [(row, [_judged(study, plot, judged[row, name]) for name in names]) for row in groups]
+    if plot.figure:
+        rows.append((ARITHMETIC, [arithmetic(study, plot, groups[TOTAL], name) for name in names]))
     what = study.metric(plot.y).title
     if plot.against:
         against = ", ".join(f"{name} {units.parameter(value)}" for name, value in plot.against.items())
@@ -69,6 +73,15 @@ def mean(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) ->
     else:
         pairs = [(study.pair(cell, study.baseline, name, plot.y), cell) for cell in cells]
     return stats.geometric_mean([study.keyed(pairs)])
+
+
+def arithmetic(study: Study, plot: spec.Plot, cells: list[MeasuredCell], name: str) -> Entry:
+    """The mean that P0213 prints: ratios above 1 weigh more in it than those below."""
+    ratios = [mean(study, plot, [cell], name).estimate for cell in cells]
+    known = [ratio for ratio in ratios if isfinite(ratio)]
+    if not known:
+        return Entry(units.NOTHING, title="no figure")
+    return Entry((units.digits if plot.against else units.percent)(fmean(known)), small="no interval")
 
 
 def _judged(study: Study, plot: spec.Plot, judged: Judged) -> Entry:
