@@ -3,7 +3,8 @@
 
 The options are those of figure 11 at a list ratio of 60 %. What a run costs that reads no object is
 subtracted. Prints a table of Markdown.
-Example: research/cache_events.py bin/acdc glibc= scalloc-paper=lib/libheaplab_scalloc-paper.so
+Examples: research/cache_events.py bin/acdc glibc= scalloc-paper=lib/libheaplab_scalloc-paper.so
+          research/cache_events.py --options '--list-order random' bin/acdc glibc=
 """
 
 import argparse
@@ -49,14 +50,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--options", default="", help="more options of acdc")
     parser.add_argument("program", help="acdc")
     parser.add_argument("arms", nargs="+", metavar="NAME=LIBRARY", help="an empty LIBRARY: the C library's")
     arguments = parser.parse_args()
     print("| allocator | loads | L1 misses | miss rate |\n|---|--:|--:|--:|")
     for arm in arguments.arms:
         name, _, library = arm.partition("=")
-        with_access = reads(arguments.program, library, "")
-        of_access = with_access.without(reads(arguments.program, library, "--no-access-live-objects"))
+        with_access = reads(arguments.program, library, arguments.options)
+        without = reads(arguments.program, library, f"{arguments.options} --no-access-live-objects")
+        of_access = with_access.without(without)
         rate = 100 * of_access.misses / of_access.loads
         print(f"| {name} | {of_access.loads:,} | {of_access.misses:,} | {rate:.1f} % |")
 

@@ -66,6 +66,7 @@ private:
   struct filled {
     std::byte* block;
     std::uint64_t bytes;
+    std::byte mark;
   };
 
   void run(unsigned thread) override {
@@ -76,7 +77,8 @@ private:
         };
         std::deque<owner> owners;
         for (std::uint64_t i = 0; i < subsystems_; ++i) owners.emplace_back();
-        work(thread, [&](std::uint64_t subsystem) -> auto& { return Strategy::reach(owners[subsystem].source); });
+        work(thread,
+             [&](std::uint64_t subsystem) -> auto& { return Strategy::reach(owners[subsystem].source); });
       });
     } catch (const std::bad_alloc&) {
       harness::out_of_memory(size_);
@@ -91,7 +93,7 @@ private:
     for (std::uint64_t subsystem = 0; left > 0; subsystem = (subsystem + 1) % subsystems_) {
       const std::span<filled> own = blocks_[thread].subspan(subsystem * slots_, slots_);
       for (std::uint64_t i = 0; i < stay_ && left > 0; ++i, --left) {
-        replace(source_of(subsystem), own[draw.below(slots_)], draw);
+        replace(source_of(subsystem), own[draw.below(slots_)], draw, left);
         for (std::uint64_t seen = 0; seen < accesses_; ++seen) access(own[draw.below(slots_)]);
       }
     }
@@ -99,15 +101,16 @@ private:
   }
 
   template <class Source>
-  void replace(Source& source, filled& slot, harness::random_stream& draw) {
+  void replace(Source& source, filled& slot, harness::random_stream& draw, std::uint64_t number) {
     empty(source, slot);
+    slot.mark = std::byte{harness::stamp_of(number)};
     slot.bytes = least_size_ == 0 ? size_ : draw.between(least_size_, size_);
-    slot.block = make_marked(source, slot.bytes, mark);
+    slot.block = make_marked(source, slot.bytes, slot.mark);
   }
 
   template <class Source>
   static void empty(Source& source, filled& slot) {
-    if (slot.block != nullptr) end_marked(source, slot.block, slot.bytes, mark);
+    if (slot.block != nullptr) end_marked(source, slot.block, slot.bytes, slot.mark);
     slot.block = nullptr;
   }
 
@@ -129,8 +132,6 @@ private:
              .threads = threads_};
     add_dimensions(of, measured);
   }
-
-  static constexpr std::byte mark{0xa5};
 
   chosen_strategy strategy_;
   std::uint64_t operations_ = 1 << 20;
