@@ -268,12 +268,12 @@ constexpr benchmark benchmarks[] = {
     {"TinyXML-2", with_tinyxml2},
     {"yaml-cpp", with_yaml_cpp},
     {"zlib", with_zlib},
-    {"crate csv", with_crate<crate_csv, csv_text>},
-    {"crate pulldown-cmark", with_crate<crate_pulldown_cmark, prose>},
-    {"crate quick-xml", with_crate<crate_quick_xml, xml_text>},
-    {"crate regex", with_crate<crate_regex, prose>},
-    {"crate serde_json", with_crate<crate_serde_json, json_text>},
-    {"crate toml", with_crate<crate_toml, toml_text>},
+    {"crate/csv", with_crate<crate_csv, csv_text>},
+    {"crate/pulldown-cmark", with_crate<crate_pulldown_cmark, prose>},
+    {"crate/quick-xml", with_crate<crate_quick_xml, xml_text>},
+    {"crate/regex", with_crate<crate_regex, prose>},
+    {"crate/serde_json", with_crate<crate_serde_json, json_text>},
+    {"crate/toml", with_crate<crate_toml, toml_text>},
 };
 
 std::vector<void*> left;
