@@ -6,9 +6,10 @@ import click
 
 from heaplab.options.option_types import DURATION, SIZE
 
+DISTANCE = replace(SIZE, least=64, most=1 << 30, bound="")  # between two samples
 SAMPLE = click.option(
     "--sample",
-    type=replace(SIZE, least=64, most=1 << 30, bound=""),
+    type=DISTANCE,
     metavar="SIZE",
     help="Record no calls: sample a block about every so many bytes, such as 512KiB, with its call stack. "
     "PROGRAM.sample then holds estimates by call site, and may be of a week. SIGUSR1 to this command takes "

@@ -10,6 +10,7 @@ from heaplab.traces.estimates import Estimate
 from heaplab.traces.profile import CHAIN, Profile
 from heaplab.traces.sample_file import Head, ProcessSamples, SampleSum, Snapshot, summed
 from heaplab.traces.sample_profile import profile_of
+from heaplab.traces.symbols import Names
 
 NOTHING = SampleSum()
 Key = tuple[str, ...]  # functions, the innermost first: addresses and lines differ between builds
@@ -56,8 +57,11 @@ class SampledMoment:
         return estimates.of_bytes(summed(caller.acquired for caller in self.callers.values()), self.mean)
 
 
-def moment_of(path: Path, head: Head, snapshot: Snapshot, number: int) -> SampledMoment:
-    process, profile = snapshot.processes[number], profile_of(path, head, snapshot, number)
+def moment_of(
+    path: Path, head: Head, snapshot: Snapshot, number: int, names: Names | None = None
+) -> SampledMoment:
+    """`names` are those of code addresses that are known already; those that are found are added."""
+    process, profile = snapshot.processes[number], profile_of(path, head, snapshot, number, names)
     return SampledMoment(path, head, snapshot, process, profile, callers_of(profile, process))
 
 

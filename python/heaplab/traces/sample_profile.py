@@ -9,11 +9,16 @@ from heaplab.traces.profile import Growths, Lifetimes, Profile, Site
 from heaplab.traces.sample_file import Head, ProcessSamples, SampledSite, Snapshot
 
 
-def profile_of(path: Path, head: Head, snapshot: Snapshot, number: int) -> Profile:
+def profile_of(
+    path: Path, head: Head, snapshot: Snapshot, number: int, names: symbols.Names | None = None
+) -> Profile:
     """The profile of process `number` of a snapshot. Site n of the profile is sites[n - 1] of the process."""
     process = snapshot.processes[number]
     modules = process.modules if head.machine == platform.machine() else ""
-    addresses = {address for site in process.sites for address in site.stack}
+    names = {} if names is None else names
+    addresses = {address for site in process.sites for address in site.stack} - names.keys()
+    if addresses:
+        names |= symbols.places(addresses, modules, "", process.build_ids)
     return Profile(
         trace=path,
         process=number,
@@ -38,7 +43,7 @@ def profile_of(path: Path, head: Head, snapshot: Snapshot, number: int) -> Profi
         thread_peaks={},
         lifetimes=Lifetimes(0, 0, [], []),
         stacks=[list(site.stack) for site in process.sites],
-        places=symbols.places(addresses, modules, "", process.build_ids),
+        places=names,
         modules=symbols.modules_of(process.modules, process.build_ids),
     )
 

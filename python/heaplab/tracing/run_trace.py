@@ -37,12 +37,9 @@ def trace(
     process: int | None,
 ) -> int:
     """Show a trace, write it in another form, or compare it with another; return the exit status."""
-    if trace_file.is_dir():
-        trace_file = finished(trace_file)
     if run_sample.is_of_samples(trace_file):
-        refused = {"--again": again, "--rows": rows}
-        if given := next((name for name, value in refused.items() if value), ""):
-            raise UsageError(f"{given} goes with recordings of all calls, not with samples")
+        for name, value in (("--again", again), ("--rows", rows)):
+            refuse_of_samples(name, value)
         return sampled(trace_file, new, output, weight, process)
     if new:
         return compare([trace_file, new, *again], output, process)
@@ -53,6 +50,8 @@ def trace(
     if output and output.name.endswith(TRACE):
         return imported(trace_file, output)
     suffix = suffix_of(output) if output else ""
+    if trace_file.is_dir():
+        return trace(finished(trace_file), new, again, output, rows, weight, process)
     found, number = summary_and_process(trace_file, process)
     warnings = trace_summary.warnings(found)
     for line in warnings:
@@ -71,6 +70,11 @@ def trace(
         write(profile, warnings, suffix, weight or PEAK, output)
     click.echo(output)
     return status_of(found)
+
+
+def refuse_of_samples(option: str, value: object) -> None:
+    if value:
+        raise UsageError(f"{option} goes with recordings of all calls, not with samples")
 
 
 def sampled(

@@ -37,6 +37,7 @@ BEFORE = {
     "cluster plan": ["cluster", "plan", "--blocks", "2", *TWO],
     "with": ["with", "bump"],
     "record": ["record"],
+    "watch": ["watch"],
     "advise": ["advise", *TWO],
     "budget": ["budget", "made.toml", "--update"],
     "doctor": ["doctor"],
