@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from heaplab.options.arm_options import GivenAllocator
+from heaplab.options.local_options import local_options, refuse_mixtures
 from heaplab.options.measuring_options import OWN_ALLOCATOR
 from heaplab.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.options.program_command import ProgramOrTraceCommand
@@ -43,6 +44,7 @@ from heaplab.options.trace_options import PROCESS
     help="Call malloc_trim each time that so much of the recording has passed.  [default: a tenth]",
 )
 @PROCESS
+@local_options
 @click.option(
     "-o",
     "--output",
@@ -63,6 +65,9 @@ def advise(
     budget: float | None,
     trim_every: float | None,
     process: int | None,
+    local: bool,
+    subsystems: tuple[str, ...],
+    patch: bool,
     output: Path | None,
     as_json: bool,
 ) -> int:
@@ -79,7 +84,14 @@ def advise(
       heaplab advise -- ls -l
       heaplab advise ls.trace
       heaplab advise ls.trace --allocators jemalloc,scalloc -o advice.html
+      heaplab advise --local -- ls -l
     """
+    refuse_mixtures(click.get_current_context().params)
+    if local:
+        from heaplab.subsystems import run_local
+
+        given = run_local.LocalOptions(allocators, own, subsystems, process, output, as_json, patch)
+        return run_local.local(extra, program, given)
     from heaplab.advise import run_advise
 
     options = run_advise.AdviceOptions(

@@ -4,7 +4,7 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
@@ -55,6 +55,13 @@ def habits(trace: Path, process: int) -> list[list[int]]:
     """By call site: number, blocks that died at once, their bytes, chains of growing blocks, growths, bytes
     copied (src/trace/profile/block_habits.h)."""
     found: list[list[int]] = json.loads(_run("habits", trace, str(process)))
+    return found
+
+
+def subsystems(trace: Path, process: int, groups: Iterable[Iterable[int]]) -> list[dict[str, Any]]:
+    """Counts and episodes of groups of call sites (src/trace/profile/subsystems.h)."""
+    lines = "".join(f"{' '.join(map(str, sites))}\n" for sites in groups)
+    found: list[dict[str, Any]] = json.loads(_run("subsystems", trace, str(process), given=lines))
     return found
 
 
@@ -120,8 +127,10 @@ def unusable(trace: Path, why: str, damage: Sequence[str]) -> HeaplabError:
     return DamagedTraceError(f"{trace}: {why}: {damage[-1]}") if damage else UsageError(f"{trace}: {why}")
 
 
-def _run(*command: str | Path) -> str:
-    done = subprocess.run([program(), *command], capture_output=True, errors=ANY_NAME, check=False)
+def _run(*command: str | Path, given: str = "") -> str:
+    done = subprocess.run(
+        [program(), *command], input=given, capture_output=True, errors=ANY_NAME, check=False
+    )
     if done.returncode != 0:
         raise HeaplabError(done.stderr.strip() or f"trace_tool {command[0]} ended with {done.returncode}")
     return done.stdout

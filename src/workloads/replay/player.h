@@ -83,6 +83,13 @@ private:
       case action::place:
         live_ -= static_cast<std::int64_t>(bytes);
         return fill(next, moved_, moved_bytes_);
+      case action::allocate_apart:
+        return fill(next, apart_block(bytes, alignment_of(next)), bytes);
+      case action::release_apart:
+        return empty(
+            bytes,
+            [&](void* block) { crew_.release_apart(block, bytes, alignment_of(next), next.is_remote()); },
+            next);
       default:
         return carry_out_rare(next, bytes);
     }
@@ -97,13 +104,6 @@ private:
       case action::destroy_aligned:
         return empty(
             bytes, [&](void* block) { heap_.destroy_aligned(block, sides_[next.value()].alignment); }, next);
-      case action::allocate_apart:
-        return fill(next, apart_block(bytes, alignment_of(next)), bytes);
-      case action::release_apart:
-        return empty(
-            bytes,
-            [&](void* block) { crew_.release_apart(block, bytes, alignment_of(next), next.is_remote()); },
-            next);
       case action::start_thread:
         return crew_.start(next.slot());
       case action::join_thread:

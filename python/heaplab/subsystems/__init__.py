@@ -1,0 +1,1 @@
+"""Whether a local allocator would pay in a subsystem of a recorded program, and in which."""

@@ -1,0 +1,112 @@
+"""What local allocators save in the benchmark of P0089 that is nearest to a subsystem, on this machine.
+
+Where most blocks of an episode live at the same time that is Benchmark I, else Benchmark III; in a fresh
+heap, and in an aged one as in Benchmark V.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log2
+from pathlib import Path
+from statistics import median
+
+from heaplab.catalog import native
+from heaplab.errors import HeaplabError
+from heaplab.machine.execute import environment_for, execute, failure
+from heaplab.machine.watch import Limits
+from heaplab.results.own_program import OwnProgram
+from heaplab.results.records import Arm
+from heaplab.subsystems.subsystem import Subsystem
+from heaplab.subsystems.vetoes import LocalKind
+
+GLOBAL = "AS1"
+COLUMNS = {LocalKind.MONOTONIC: "AS5", LocalKind.MULTIPOOL: "AS9", LocalKind.BOTH: "AS13"}  # by abstract base
+AGED = "1:30%"
+ROUNDS = 5
+LIVING_TOGETHER = 0.5  # utilization from which Benchmark I is the nearest
+VARIED = 64  # B of a mean size from which strings are nearer than numbers
+MOST_BYTES = 64 << 20  # that a benchmark allocates
+LONGEST_S = 60.0
+DIMENSIONS = ("density", "variation", "locality_dimension", "utilization_dimension", "contention_dimension")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Savings of a local allocator in the nearest benchmark, as shares of its time."""
+
+    benchmark: str
+    dimensions: tuple[float, ...]
+    fresh: float
+    aged: float
+    faults: tuple[float, float]  # page faults in a fresh heap: of the global allocator, of the local one
+
+    @property
+    def least(self) -> float:
+        return min(self.fresh, self.aged)
+
+    @property
+    def most(self) -> float:
+        return max(self.fresh, self.aged)
+
+
+def nearest(of: Subsystem) -> tuple[str, list[str]]:
+    """The program and its options."""
+    blocks = max(of.acquired.blocks / max(of.episodes, 1), 1.0)
+    if of.blow_up <= 1 / LIVING_TOGETHER:
+        elements = 1 << min(max(round(log2(blocks)), 6), 16)
+        structure = "DS4" if of.mean_size >= VARIED else "DS3"
+        return "growth", ["--structure", structure, "--elements", str(elements), "--buffer", "0"]
+    size = max(round(of.mean_size), 1)
+    active = max(min(of.most_bytes, MOST_BYTES), size)
+    total = max(min(of.episode_bytes // max(of.episodes, 1), MOST_BYTES), 4 * active)
+    return "utilization", [
+        *("--total", f"{total}B", "--active", f"{active}B", "--size", f"{size}B", "--buffer", "0")
+    ]
+
+
+def calibrated(
+    of: Subsystem, strategy: LocalKind, arm: Arm, told: Callable[[str], None] = lambda _step: None
+) -> Calibration:
+    """Run the nearest benchmark under the global allocator `arm`, and local ones above it by turns."""
+    name, options = nearest(of)
+    told(f"calibrating by {name}")
+    plain = [GLOBAL, COLUMNS[strategy]]
+    fresh = turns(name, options, plain, arm)
+    aged = turns(name, [*options, "--aged", AGED], plain, arm)
+    found = fresh[0][0]
+    faults = [median(run["minor_faults"] for run in runs) for runs in fresh]
+    return Calibration(
+        benchmark=f"{name} {' '.join(options)}",
+        dimensions=tuple(found[dimension] for dimension in DIMENSIONS),
+        fresh=saved(fresh),
+        aged=saved(aged),
+        faults=(faults[0], faults[1]),
+    )
+
+
+def saved(runs: Sequence[Sequence[dict[str, float]]]) -> float:
+    """The median share of the time that the second column saves, of pairs of runs."""
+    before, after = runs
+    return median(1 - new["wall_time"] / old["wall_time"] for old, new in zip(before, after, strict=True))
+
+
+def turns(
+    name: str, options: Sequence[str], columns: Sequence[str], arm: Arm
+) -> list[list[dict[str, float]]]:
+    """The metrics of ROUNDS runs of each column, by turns."""
+    rounds = [[run(name, [*options, "--strategy", column], arm) for column in columns] for _ in range(ROUNDS)]
+    return [list(column) for column in zip(*rounds, strict=True)]
+
+
+def run(name: str, options: Sequence[str], arm: Arm) -> dict[str, float]:
+    program = native.needed(native.program(OwnProgram(name)), name)
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder:
+        written = Path(folder) / "metrics"
+        limits = Limits(time=LONGEST_S, huge_pages=arm.huge_pages)
+        done = execute([program, *options, "--json", written], environment_for(arm), limits)
+        if fault := failure(done, "", limits):
+            raise HeaplabError(f"{name} under {arm.allocator}: {fault}")
+        metrics = json.loads(written.read_text())["metrics"]
+    return {key: float(metric["value"]) for key, metric in metrics.items()}

@@ -1,0 +1,119 @@
+"""What `heaplab advise --local` does: find subsystems, judge them, calibrate and confirm, tell."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import click
+
+from heaplab.advise.replaying import Cost, Recording
+from heaplab.advise.ways_tried import compared, pairs_of
+from heaplab.arms.chosen_arms import arms
+from heaplab.catalog import contents as catalogs
+from heaplab.comparison import recorded_trace
+from heaplab.console import console
+from heaplab.errors import UsageError
+from heaplab.options.arm_options import GivenAllocator
+from heaplab.results.records import Arm
+from heaplab.screen.notes import note
+from heaplab.screen.step_display import StepDisplay
+from heaplab.subsystems import calibration, local_page, local_tables, patches
+from heaplab.subsystems.groups import groups_of
+from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
+from heaplab.subsystems.subsystem import Appraised, Subsystem
+from heaplab.subsystems.vetoes import LocalKind
+from heaplab.traces import tool
+from heaplab.traces.profile import Profile, of_process
+from heaplab.tracing import run_record, trace_summary
+from heaplab.tracing.progress_note import ProgressNote
+from heaplab.tracing.run_trace import PAGE, status_of, summary_and_process
+
+TIMED = 3  # replays whose median tells what a call takes
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    allocators: str | None
+    own: tuple[GivenAllocator, ...]
+    rules: tuple[str, ...]
+    process: int | None
+    output: Path | None
+    as_json: bool
+    patch: bool
+
+
+def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptions) -> int:
+    """Record the program if it is no trace, judge its subsystems; return the exit status."""
+    if options.output and not options.output.name.endswith(PAGE):
+        raise UsageError(f"{options.output}: its suffix is not {PAGE}, which is all that --local writes")
+    if not program:
+        raise UsageError("advise: name a trace, or a program behind --")
+    given = Path(program[0]) if recorded_trace.is_trace(program) else None
+    if given:
+        summary_and_process(given, options.process)  # refuses a bad trace before allocators are looked for
+    _, treated = arms(catalogs.load(extra), options.allocators, options.own, None)
+    trace = given or run_record.with_stacks(program, extra)
+    summary, number = summary_and_process(trace, options.process)
+    warnings = trace_summary.warnings(summary)
+    for line in warnings if given else []:  # else told at the end of the recording
+        note(f"{trace}: {line}")
+    profile = of_process(trace, summary, number, ProgressNote("reading events"))
+    if not profile.stretches:
+        raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
+    with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
+        recording = Recording(trace, number, Path(folder), told=display.tell)
+        judged = list(judgements(recording, profile, options.rules, [arm for arm in treated if not arm.void]))
+    if options.output:
+        local_page.write_html(profile, judged, warnings, options.output)
+        note(f"written: {options.output}")
+    if options.patch:
+        click.echo("\n".join(patches.text_of(judgement) for judgement in judged))
+    elif options.as_json:
+        click.echo(json.dumps([local_tables.plain(judgement) for judgement in judged], ensure_ascii=False))
+    else:
+        local_tables.print_judgements(judged, console())
+    return status_of(summary)
+
+
+def judgements(
+    recording: Recording, profile: Profile, rules: Sequence[str], treated: Sequence[Arm]
+) -> Iterator[Judgement]:
+    """Of each subsystem that is worth telling, with replays for those that a local allocator suits."""
+    plain = recording.workload("plain")
+    recording.told(f"replaying under {treated[0].allocator}")
+    seconds = median(recording.cost(plain.path, treated[0]).seconds for _ in range(TIMED))
+    found = measured(recording, profile, rules, seconds / max(plain.calls, 1))
+    for subsystem in found if rules else worth_telling(found):
+        judgement = Judgement(subsystem)
+        if judgement.suits is not LocalKind.NONE:
+            calibrated = calibration.calibrated(subsystem.of, judgement.suits, treated[0], recording.told)
+            confirmed = [confirmation(recording, judgement, plain.path, arm) for arm in treated]
+            judgement = replace(judgement, calibration=calibrated, confirmed=tuple(confirmed))
+        yield judgement
+
+
+def measured(recording: Recording, profile: Profile, rules: Sequence[str], call_s: float) -> list[Appraised]:
+    groups = groups_of(profile, rules)
+    found = tool.subsystems(recording.trace, recording.process, [group.sites for group in groups])
+    return [
+        Appraised(Subsystem(group=group, **counts), profile, call_s)
+        for group, counts in zip(groups, found, strict=True)
+    ]
+
+
+def confirmation(recording: Recording, judgement: Judgement, plain: Path, arm: Arm) -> Confirmed:
+    """Replays as it is, and with the subsystem's calls served by the local allocator, by turns."""
+    recording.told(f"{judgement.name} by {judgement.suits} under {arm.allocator}")
+    sites = ",".join(map(str, judgement.measured.of.group.sites))
+    served = recording.workload("local", "--apart", sites).path
+
+    def before() -> Cost:
+        return recording.cost(plain, arm)
+
+    def after() -> Cost:
+        return recording.cost(served, arm, "--apart", judgement.suits)
+
+    return Confirmed(arm.allocator, compared(pairs_of(before, after)))

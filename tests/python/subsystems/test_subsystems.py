@@ -1,0 +1,207 @@
+"""Six subsystems whose answer is known: what suits them, what forbids it, and code that compiles."""
+
+import json
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from laboratory import called
+from subprocesses import heaplab
+
+from heaplab.advise.other_ways import Savings
+from heaplab.advise.replaying import Recording
+from heaplab.subsystems import calibration, local_page, local_tables, patches, run_local, vetoes
+from heaplab.subsystems.calibration import Calibration
+from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
+from heaplab.subsystems.vetoes import LocalKind, Rule
+from heaplab.traces import tool
+from heaplab.traces.profile import of_process
+
+pytestmark = pytest.mark.starts_programs
+
+SOURCE = Path(__file__).with_name("programs.cpp")
+HEADERS = Path(__file__).parents[3] / "include"
+COMPILER = ["g++", "-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
+PROGRAMS = ("parser", "orders", "names", "pictures", "messages", "sums")
+CALL_S = 1e-7  # of a call; the machine's own would make an answer depend on what else runs
+
+
+@dataclass(frozen=True)
+class Recorded:
+    folder: Path
+    known: dict[str, list[Judgement]]
+
+    def first(self, program: str) -> Judgement:
+        return self.known[program][0]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("subsystems")
+    subprocess.run([*COMPILER, "-pthread", SOURCE, "-o", folder / "programs"], check=True)
+    script = "; ".join(f"./programs {program}" for program in PROGRAMS)
+    heaplab(folder, "record", "--stacks", "-o", "all.trace", "--", "sh", "-c", script).check_returncode()
+    trace = folder / "all.trace"
+    summary = tool.summary(trace)
+    known = {}
+    for number, process in enumerate(summary["processes"]):
+        words = process["process"]["arguments"].split("\0")
+        if words[0] == "./programs":
+            profile = of_process(trace, summary, number)
+            found = run_local.measured(Recording(trace, number, folder), profile, (), CALL_S)
+            known[words[1]] = [Judgement(measured) for measured in worth_telling(found)]
+    assert set(known) == set(PROGRAMS)
+    return Recorded(folder, known)
+
+
+def forbidding(judgement: Judgement, rule: Rule) -> list[str]:
+    """What a rule says."""
+    return [veto.why for veto in rule(judgement.measured)]
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "suits", "winks"),
+    [
+        ("parser", "parse_document", LocalKind.MONOTONIC, True),
+        ("orders", "trade", LocalKind.MULTIPOOL, False),
+    ],
+)
+def test_what_suits_is_found(
+    recorded: Recorded, program: str, name: str, suits: LocalKind, winks: bool
+) -> None:
+    judgement = recorded.first(program)
+    assert (judgement.name, judgement.suits) == (name, suits)
+    assert vetoes.winks_out(judgement.measured, judgement.suits) == winks
+
+
+def test_documents_are_episodes_of_their_size(recorded: Recorded) -> None:
+    of = recorded.first("parser").measured.of
+    assert of.episodes == 200
+    assert of.acquired.blocks == of.released == 200 * (30 + 2 * 30 * 50)
+    assert of.typical_bytes == 1 << 18
+    assert of.blow_up == 1
+    assert not recorded.first("parser").vetoes
+
+
+def test_a_survivor_forbids_a_monotonic_allocator_and_is_named(recorded: Recorded) -> None:
+    judgement = recorded.first("names")
+    assert judgement.name == "read_names"
+    [why] = forbidding(judgement, vetoes.survivors)
+    assert why.startswith("87 blocks")  # 40 strings with their text, 7 buffers of the vector
+    assert "intern" in why
+    assert judgement.suits is not LocalKind.MONOTONIC
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "rule", "says"),
+    [
+        ("orders", "trade", vetoes.blown_up, "201 times what lives"),
+        ("pictures", "show_pictures", vetoes.large, "100 % of its blocks are above 4 KiB"),
+        ("messages", "send_messages", vetoes.remote, "other threads free 100k blocks (100 %)"),
+        ("sums", "add_up", vetoes.unimportant, "of the program's time"),
+    ],
+)
+def test_what_forbids_is_told(recorded: Recorded, program: str, name: str, rule: Rule, says: str) -> None:
+    judgement = recorded.first(program)
+    assert judgement.name == name
+    [why, *_] = forbidding(judgement, rule)
+    assert says in why
+    assert judgement.suits is (LocalKind.MULTIPOOL if program == "orders" else LocalKind.NONE)
+
+
+def test_dimensions_are_those_of_the_paper(recorded: Recorded) -> None:
+    parser, orders = (recorded.first(name).measured.dimensions for name in ("parser", "orders"))
+    assert [dimension.letter for dimension in parser] == ["D", "V", "L", "U", "C"]
+    assert parser[3].value == 1
+    assert orders[3].value == pytest.approx(1 / 201, rel=0.01)
+    assert parser[4].value == orders[4].value == 0
+    assert orders[1].value == 0  # one size
+    for dimension in (*parser, *orders):
+        assert dimension.value is not None
+        assert 0 <= dimension.value <= 1
+
+
+def gaining(judgement: Judgement) -> Judgement:
+    """As if benchmark and replays had shown a gain."""
+    second = (1.0, 1.0, 1.0)
+    promised = Calibration("growth", (0.5,) * 5, 0.4, 0.5, (10, 20))
+    return replace(
+        judgement, calibration=promised, confirmed=(Confirmed("glibc", Savings(second, second, second, 8)),)
+    )
+
+
+def test_no_change_is_the_default(recorded: Recorded) -> None:
+    suited = recorded.first("parser")
+    assert suited.advice is LocalKind.NONE
+    assert gaining(suited).advice is LocalKind.MONOTONIC
+    assert gaining(recorded.first("messages")).advice is LocalKind.NONE
+    unsure = replace(gaining(suited).confirmed[0].savings, seconds=(-0.1, 1.0, 2.0))
+    assert replace(gaining(suited), confirmed=(Confirmed("glibc", unsure),)).advice is LocalKind.NONE
+    worse = Calibration("growth", (0.5,) * 5, -0.4, -0.5, (10, 20))
+    assert replace(gaining(suited), calibration=worse).advice is LocalKind.NONE
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_patch_compiles_beside_the_program(recorded: Recorded, program: str) -> None:
+    text = patches.text_of(gaining(recorded.first(program)))
+    lines = text.splitlines()
+    assert lines[0].startswith("// ")
+    includes = [line for line in lines if line.startswith("#include")]
+    body = [line for line in lines if line not in includes]
+    file = recorded.folder / f"{program}.cpp"
+    file.write_text("\n".join([*includes, f'#include "{SOURCE}"', "void patched() {", *body, "}"]))
+    subprocess.run([*COMPILER, "-Wno-unused-variable", "-fsyntax-only", file], check=True)
+    if program == "parser":
+        assert "monotonic_resource arena({.first_chunk = 262144});" in text
+        assert "make_winked<std::pmr::list<std::pmr::list<std::pmr::string>>>(arena)" in text
+    elif program == "orders":
+        assert "multipool_resource arena;" in text
+        assert "std::pmr::list<std::array<char, 200ul>> made_1(&arena);" in text
+    elif program != "names":
+        assert "arena" not in text
+
+
+def test_the_page_shows_dimensions_episodes_and_promises(recorded: Recorded) -> None:
+    judged = [gaining(recorded.first("parser"))]
+    page = recorded.folder / "local.html"
+    local_page.write_html(judged[0].measured.profile, judged, [], page)
+    text = page.read_text()
+    for title in ("Five dimensions", "Episodes", "Promised and confirmed"):
+        assert title in text
+    assert "the 64 largest of 200 episodes of parse_document" in text
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "ROUNDS", 1)
+    monkeypatch.setattr(run_local, "TIMED", 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_command_calibrates_and_replays(recorded: Recorded) -> None:
+    trace = recorded.folder / "all.trace"
+    process = PROGRAMS.index("parser") + 1
+    words = ("--allocators", "glibc", "--process", process, "--subsystem", "parse_document", "--json", trace)
+    done = called(recorded.folder, "advise", "--local", *words)
+    assert done.returncode == 0, done.stderr
+    [found] = json.loads(done.stdout)
+    assert found["suits"] == "monotonic"
+    assert found["calibration"]["benchmark"].startswith("growth --structure")
+    assert found["confirmed"][0]["allocator"] == "glibc"
+    assert tuple(found["dimensions"]) == local_tables.LETTERS
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--patch", "x.trace"), "--patch goes with --local"),
+        (("--local", "--apart", "x", "x.trace"), "--apart goes without --local"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, words: tuple[str, ...], line: str
+) -> None:
+    done = called(tmp_path, "advise", *words)
+    assert done.returncode == 2
+    assert line in done.stderr
