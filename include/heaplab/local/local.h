@@ -7,6 +7,7 @@
 //   3  new_delete.h monotonic.h multipool.h multipool_over_monotonic.h counting.h limiting.h     owners
 //   4  resource.h (abstract base)  allocator.h (type parameter)                                  adapters
 //   5  winks_out.h wink.h                               objects that are never destroyed
+// checked.h, for tests of programs that use a resource, is not among them.
 #pragma once
 
 #if __cplusplus < 202002L
