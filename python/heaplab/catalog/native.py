@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
-from heaplab.machine.trimming import LIBRARY, TRIM
+from heaplab.machine.trim_setting import LIBRARY, TRIM
 from heaplab.results.own_program import OwnProgram
 
 PACKAGE = Path(__file__).parents[1]

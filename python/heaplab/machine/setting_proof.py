@@ -24,6 +24,7 @@ from pathlib import Path
 
 from heaplab.machine import elf, huge_pages, interposition, trimming
 from heaplab.machine.execute import environment_for, plain_environment
+from heaplab.machine.trim_setting import TRIM
 from heaplab.results.records import Arm
 
 # Allocates and ends by exit(3) with standard error still open, because statistics are printed then.
@@ -31,7 +32,7 @@ PROBE = (sys.executable, "-I", "-S", "-c", "")
 PATIENCE_S = 30
 TUNABLES, JEMALLOC, MIMALLOC, OWN = "GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_", "HEAPLAB_"
 SCUDO = "SCUDO_OPTIONS"
-NO_SETTINGS = frozenset({"LD_LIBRARY_PATH", trimming.TRIM})
+NO_SETTINGS = frozenset({"LD_LIBRARY_PATH", TRIM})
 TUNABLE = re.compile(r"(glibc\.[\w.]+): (\S*)(?: \(min: (\S+), max: (\S+)\))?")
 MIMALLOC_OPTION = re.compile(r"option '(\w+)': (\S+) *(KiB)?")
 MIMALLOC_SIZE = re.compile(r"(\d+)(?:([KMGT])i?B?)?")
@@ -45,7 +46,7 @@ def proved(library: Arm) -> Arm:
         fault = huge_pages.fault_of(library.huge_pages)
         faults += [f"thp={library.huge_pages}: {fault}"] if fault else []
         proofs.append("prctl")
-    if trimming.TRIM in library.environment:
+    if TRIM in library.environment:
         faults += filter(None, [trimming.fault_of(library.preload)])
         proofs.append("malloc_trim in the library")
     for name, value in library.environment.items():

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heaplab.machine import elf
+from heaplab.machine.trim_setting import COSTS, TRIM
 from heaplab.results.records import Trims
 
-TRIM = "HEAPLAB_TRIM"  # s between two calls
-COSTS = "HEAPLAB_TRIM_COSTS"  # the file to which the thread appends what each call cost
-LIBRARY = "trim"
 CALL = "malloc_trim"
 BY_THE_CLOCK = "malloc_trim is called by the clock, which goes on while an arm is stopped"
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 
 from heaplab.machine.huge_pages import MODES, HugePages
-from heaplab.machine.trimming import TRIM
+from heaplab.machine.trim_setting import TRIM
 from heaplab.options.quantities import read_duration
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")

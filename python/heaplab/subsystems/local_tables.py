@@ -107,7 +107,7 @@ def episodes(judged: Sequence[Judgement]) -> Table:
     columns = ["calls", "of the time", "episodes", "of bytes", "mean size", "blow-up", "threads"]
     notes = [
         "of the time: mean time of a call in a replay, by the recorded time less what recording takes at "
-        "least. Of bytes: 95 % of the bytes are in episodes of at most so many. Blow-up: what a monotonic "
+        "least. Of bytes: 19 of 20 bytes are in episodes of at most so many. Blow-up: what a monotonic "
         "allocator holds for each byte that lives at a time."
     ]
     return Table("Subsystems and their episodes", columns, rows, "subsystem", notes=notes)

@@ -76,7 +76,7 @@ class Subsystem(BaseModel, frozen=True):
 
     @property
     def typical_bytes(self) -> int:
-        """The power of two such that 95 % of the bytes are in episodes of at most so many bytes."""
+        """The power of two such that 19 of 20 bytes are in episodes of at most so many bytes."""
         seen = 0
         for power, in_bytes in enumerate(self.totals):
             seen += in_bytes

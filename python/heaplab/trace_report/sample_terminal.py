@@ -1,4 +1,4 @@
-"""Snapshots of samples on the terminal: every figure is an estimate, and stands with its interval of 95 %."""
+"""Snapshots of samples on the terminal: every figure is an estimate, and stands with its interval."""
 
 from collections.abc import Sequence
 

@@ -8,16 +8,18 @@ are Byar's approximation, which is within one part in two hundred from one sampl
 
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
 
+from heaplab.stats.interval import CONFIDENCE
 from heaplab.text import units
 from heaplab.traces.sample_file import SampleSum
 
-Z = 1.959964  # 95 %
+Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """With an interval of 95 %."""
+    """A value and the bounds of its interval, of the level CONFIDENCE."""
 
     value: float
     low: float
