@@ -97,7 +97,10 @@ def class_of(function: str) -> str:
 
 
 def containers_of(judgement: Judgement) -> list[Type]:
-    """The outermost containers whose members call malloc at the subsystem's call sites."""
+    """The outermost containers whose members call malloc at the subsystem's call sites.
+
+    What is an element of another container gets its memory from that one's resource.
+    """
     found: dict[str, Type] = {}
     for site in judgement.measured.of.group.sites:
         frames = judgement.measured.profile.frames(site)
@@ -106,7 +109,8 @@ def containers_of(judgement: Judgement) -> list[Type]:
         kinds = [kind for kind in types if kind.container and kind.arguments]
         if kinds:
             found.setdefault(kinds[-1].local, kinds[-1])
-    return list(found.values())
+    names = list(found)
+    return [found[name] for name in names if not any(name in other for other in names if other != name)]
 
 
 def text_of(judgement: Judgement) -> str:
