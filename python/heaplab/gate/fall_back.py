@@ -1,6 +1,6 @@
 """`--auto`: instructions are counted in place of times that cannot decide within the budget."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -15,9 +15,10 @@ from heaplab.gate.count_instructions import BLOCKS, counted
 from heaplab.gate.whole_budget import WholeBudget
 from heaplab.machine import callgrind
 from heaplab.options.given_options import GateOptions
+from heaplab.results.records import Run
 from heaplab.screen.notes import note
 
-SLOWER, START_S = 50, 1.0  # a run under callgrind takes so many times its own time, and at least so many s
+SLOWER, START_S = 50, 1.0  # callgrind takes so many times the user time of a run, and so many s to start
 SPARE, LEAST_S = 3.0, 30.0  # without a budget, counting may take so many times its estimate, and so many s
 
 
@@ -55,18 +56,26 @@ def offer_of(
     asked = replace(request, experiments=[item for item in request.experiments if item.id in silent])
     counting = campaigns.campaign_of(replace(asked, instructions="callgrind"))
     comparisons = plan.comparisons(counting) if silent else []
-    names = {cell.experiment.id for comparison in comparisons for cell in comparison.cells}
+    cells_counted = {(cell.experiment.id, cell.swept) for each in comparisons for cell in each.cells}
+    names = {name for name, _ in cells_counted}
     if not names:
         return None
-    runs = [runs for study in measured.between_allocators for runs in seconds_of_runs(study, names)]
+    runs = [
+        seconds
+        for study in measured.between_allocators
+        for (cell, _), runs in study.good.items()
+        if (study.experiment.id, cell) in cells_counted
+        for seconds in seconds_counted(runs.values())
+    ]
     offered = replace(asked, experiments=[item for item in asked.experiments if item.id in names])
-    return Offer(offered, BLOCKS * sum(max(START_S, SLOWER * seconds) for seconds in runs))
+    return Offer(offered, BLOCKS * sum(runs))
 
 
-def seconds_of_runs(study: analysis.Study, names: set[str]) -> list[float]:
-    """The mean duration of an execution of every candidate in every cell, for the experiments of `names`."""
-    found = [[run.process.wall_time for run in runs.values() if run.process] for runs in study.good.values()]
-    return [fmean(walls) for walls in found if walls] if study.experiment.id in names else []
+def seconds_counted(runs: Iterable[Run]) -> list[float]:
+    """How long an execution of a candidate takes under callgrind, by its runs without; empty without any."""
+    processes = [run.process for run in runs if run.process]
+    found = [START_S + process.wall_time + SLOWER * process.user_time for process in processes]
+    return [fmean(found)] if found else []
 
 
 @dataclass

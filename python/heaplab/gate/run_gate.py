@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,7 @@ def gate(
     options: GateOptions,
 ) -> int:
     """Compare, judge, print the result; return the exit status."""
+    began = time.monotonic()
     refuse_program_beside_suite(program, options.suite)
     subject = Subject(program=program, suite=options.suite, source=options.source)
     catalog = catalogs.load(extra)
@@ -61,7 +63,7 @@ def gate(
     arms, benchmark = compared(catalog, given, subject, options.quiet)
     request, folder = request_of(benchmark, arms, options), options.output or DEFAULT_PARENT / "gate"
     limits = limits_of(options)
-    whole = WholeBudget(auto_budget.MOST_S if options.automatic else request.budget)
+    whole = WholeBudget(auto_budget.MOST_S if options.automatic else request.budget, began)
     paths, stopped = measured(request, folder, limits, options, whole)
     if options.instructions == COUNTERS and not stopped:
         timed = analysis.Analysis(load(paths[0]))

@@ -252,7 +252,8 @@ def test_times_end_where_they_need_more_than_counts_leave_of_the_budget(
 ) -> None:
     monkeypatch.setattr("heaplab.machine.callgrind.shutil.which", str)
     records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], noise=noise, effect={})
-    rule = PointlessTimes(request_of_simulated(), LIMITS, WholeBudget(budget))
+    of_times = replace(LIMITS, memory=0.9)
+    rule = PointlessTimes(request_of_simulated(), of_times, WholeBudget(budget))
     assert rule(synthetic.analysis_of(records, tmp_path)) is ends
 
 
