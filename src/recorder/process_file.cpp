@@ -379,10 +379,12 @@ void note_modules() {
 void prepare_for_filter() {
   thread_state& state = this_thread;
   const errno_keeper keep;
-  if (recording_state() != trace::recording::on || state.doing != activity::none) return;
+  const bool samples = recording_state() == trace::recording::sampling;
+  if ((recording_state() != trace::recording::on && !samples) || state.doing != activity::none) return;
   const doing own(state, activity::own);
   if (!enter_process_file(state)) return;
   note_modules();
+  if (samples) return reserve_sample_tables();
   while (spares.count() < chunks_behind_filter && may_ask()) {
     refusal refused;
     raw_chunk* const chunk = new_chunk(chunk_behind_filter, refused);

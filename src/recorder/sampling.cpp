@@ -39,8 +39,9 @@ std::uint64_t random() {
   return z ^ z >> 31;
 }
 
-// A child of fork draws other numbers than its parent.
+// A child of fork draws other numbers than its parent, unless it may not ask for its own.
 void seed() {
+  if (!may_call_system()) return;
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC, &time);
   const std::uint64_t moment =
@@ -58,6 +59,8 @@ std::uint64_t now_ms() {
   last_ms.store(ms, std::memory_order_relaxed);
   return ms;
 }
+
+constexpr std::size_t reserved = std::size_t{1} << 20;  // bytes of the last table
 
 bool grow() {
   const std::size_t bytes = sites.next_bytes();
@@ -144,6 +147,11 @@ void end_life(const trace::raw_live_block& sample) {
 
 void end_sample(thread_state& state, std::uint64_t address) {
   if (const auto found = forget_sample(state, address)) end_life(*found);
+}
+
+void reserve_sample_tables() {
+  while (sites.next_bytes() <= reserved && grow()) continue;
+  while (live_blocks.next_bytes() <= reserved && grow_live_blocks()) continue;
 }
 
 void forget_sites() {

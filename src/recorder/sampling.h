@@ -45,6 +45,9 @@ HEAPLAB_SLOW_PATH std::optional<trace::raw_live_block> forget_sample(thread_stat
 HEAPLAB_SLOW_PATH void remember_sample(thread_state& state, const trace::raw_live_block& sample);
 HEAPLAB_SLOW_PATH void end_life(const trace::raw_live_block& sample);
 
+// Before the program forbids system calls: room for some thousand sites, and live samples.
+void reserve_sample_tables();
+
 // In a child of fork.
 void forget_sites();
 

@@ -181,6 +181,23 @@ def within(address: int, span: str) -> bool:
     return start < address <= end
 
 
+def sampled(recorder: Recorder) -> None:
+    """Where every block is a sample, programs do what they did, with threads, children and all ends."""
+    for status, *words in (
+        (0, "recorded_every_call"),
+        (0, "recorded_swapping", 4, 50_000),
+        (0, "recorded_plugins"),
+        *((0, "recorded_processes", what) for what in ("exec", "spawn", "closed", "handler")),
+        (0, "recorded_processes", "fork", FORKS),
+        (0, "recorded_processes", "threads", 500, 50),
+        (3, "recorded_processes", "quiet_exit"),
+        (-signal.SIGKILL, "recorded_processes", "killed"),
+    ):
+        assert recorder.record(*words, sample_bytes=1) == status, words
+        assert list(recorder.raw.glob("*.raw")), words
+        shutil.rmtree(recorder.raw)
+
+
 def program_names(recorder: Recorder) -> None:
     """A program has the name by which it was started, whatever that links to."""
     target = recorder.programs / "recorded_processes"
@@ -209,6 +226,7 @@ CASES = (
     signal_handlers,
     no_folder,
     libraries_at_one_address,
+    sampled,
     program_names,
 )
 

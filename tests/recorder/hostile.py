@@ -65,6 +65,12 @@ def killing_filter_by_syscall(recorder: Recorder) -> None:
     killing_filter(recorder, "syscall")
 
 
+def sampled_behind_filter(recorder: Recorder) -> None:
+    """While every block is a sample, too, nothing ends the program."""
+    assert recorder.record(HOSTILE, "filtered", "prctl", sample_bytes=1) == 0
+    assert len(list(recorder.raw.glob("*.raw"))) == 1
+
+
 def filter_from_before(recorder: Recorder) -> None:
     """A program that begins under a filter is not recorded, and the trace says so."""
     program = recorder.programs / "recorded_processes"
@@ -95,6 +101,7 @@ CASES = (
     refusing_filter,
     killing_filter,
     killing_filter_by_syscall,
+    sampled_behind_filter,
     filter_from_before,
     smallest_limit,
 )

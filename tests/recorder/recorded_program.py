@@ -11,7 +11,7 @@ from pathlib import Path
 
 CONTROL_MAGIC = 0x326C6F72746E6F63  # src/trace/raw/raw_file.h
 COUNTER, TICKETS = 1, 2  # stamps
-ON, WAITING = 1, 2
+ON, WAITING, SAMPLING = 1, 2, 4
 FILTERS = 1000  # of system calls: more than these tests run under
 
 
@@ -31,12 +31,14 @@ class Recorder:
         before: Callable[[], None] = lambda: None,
         under: str = "",
         filters: int = FILTERS,
+        sample_bytes: int = 0,
     ) -> int:
         """Run one of the test programs and return its exit status."""
+        state = SAMPLING if sample_bytes else state
         self.raw.mkdir()
         late = state == WAITING
-        options = (late, stacks, False, filters)
-        control = struct.pack("<QIIQQQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, *options)
+        options = (late, stacks, False, filters, sample_bytes)
+        control = struct.pack("<QIIQQQQQQQ", CONTROL_MAGIC, stamps, state, most_bytes, 0, *options)
         (self.raw / "control").write_bytes(control.ljust(4096, b"\0"))
         environment = {
             "HEAPLAB_RECORD": str(self.raw),
