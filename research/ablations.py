@@ -17,11 +17,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
-
 import coherence_curves
 from ablated import ABLATIONS, GROWTH, STRATEGIES, Ablation
 from heaplab.catalog import contents, locate, native
@@ -29,8 +24,6 @@ from heaplab.machine import host
 from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import environment_for, execute
 from heaplab.machine.watch import Limits
-from heaplab.report.pictures import canvas, marks
-from heaplab.report.pictures.palette import CHROME, HUES
 from heaplab.report.words import strategies
 from heaplab.results.own_program import OwnProgram
 from heaplab.results.records import Arm
@@ -67,7 +60,7 @@ def main() -> None:
     )
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--only", default="", help="names of ablations, with commas between them")
-    parser.add_argument("--page", type=Path, help="write the page, with its picture in a folder of its name")
+    parser.add_argument("--page", type=Path, help="write the page")
     asked = parser.parse_args()
     names = asked.only.split(",") if asked.only else [ablation.name for ablation in ABLATIONS]
     chosen = [ablation for ablation in ABLATIONS if ablation.name in names]
@@ -171,8 +164,6 @@ def transfers(ablation: Ablation) -> tuple[str, str] | None:
 
 
 def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int) -> None:
-    folder = page.with_suffix("")
-    folder.mkdir(exist_ok=True)
     head = ["mechanism", *MEASURES.values(), "transfers (atomic operations) with it; without"]
     parts = [
         "# What each mechanism is worth",
@@ -188,7 +179,7 @@ def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int
     ]
     for ablation, each in found.items():
         if ablation is STRATEGIES[0]:
-            parts += side_by_side(runs[ablation.key], folder)
+            parts += side_by_side(runs[ablation.key])
         shown = f"`{ablation.workload} {ablation.options}`"
         parts += [
             f"## {ablation.mechanism[0].upper()}{ablation.mechanism[1:]}",
@@ -201,8 +192,8 @@ def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int
     page.write_text("\n\n".join(part.strip() for part in parts if part) + "\n")
 
 
-def side_by_side(by_arm: ByArm, folder: Path) -> list[str]:
-    """All strategies relative to the global allocator: a section with a picture of its own."""
+def side_by_side(by_arm: ByArm) -> list[str]:
+    """All strategies relative to the global allocator: a section."""
     names = sorted((which.split()[-1] for which in by_arm), key=lambda name: int(name.removeprefix("AS")))
     ratios = {
         measure: {
@@ -216,7 +207,6 @@ def side_by_side(by_arm: ByArm, folder: Path) -> list[str]:
         }
         for measure in MEASURES
     }
-    (folder / "strategies.svg").write_text(canvas.standalone(beside(ratios)), encoding="utf-8")
     rows = [
         [strategies.title(name), *(spoken(ratios[measure][name]) for measure in MEASURES)]
         for name in names[1:]
@@ -226,25 +216,8 @@ def side_by_side(by_arm: ByArm, folder: Path) -> list[str]:
         "Each strategy relative to AS1, the global allocator as a type. Workload: "
         f"`growth {GROWTH['options']}`, sets of numbers in a vector. Each section below compares two "
         "strategies that differ in one thing.",
-        f"![{BESIDE}]({folder.name}/strategies.svg)",
         table(["strategy", *MEASURES.values()], rows),
     ]
-
-
-BESIDE = "What the workload takes with each strategy, relative to AS1. Numbers in the table."
-
-
-def beside(ratios: Mapping[str, Mapping[str, Interval]]) -> str:
-    with mpl.rc_context(canvas.STYLE):
-        figure = Figure(figsize=(2 * canvas.SINGLE[0], 3.6), layout="constrained")
-        axes = figure.subplots(1, len(MEASURES), sharey=True)
-        for axis, (measure, found) in zip(axes, ratios.items(), strict=True):
-            bars(axis, list(found.values()))
-            axis.set_title(MEASURES[measure])
-            axis.set_xlabel("relative to AS1")
-        axes[0].set_yticks(range(len(found)), [strategies.title(name) for name in found])
-        axes[0].invert_yaxis()
-        return canvas.to_svg(figure, BESIDE)
 
 
 def row(ablation: Ablation, found: Measured) -> list[str]:
@@ -270,24 +243,6 @@ def in_numbers(found: Measured) -> str:
         for first, last in [found.values[measure]]
     ]
     return f"{'; '.join(said)}. Instructions are those of a shorter run, without its start."
-
-
-def bars(axis: Axes, ratios: Sequence[Interval]) -> None:
-    """A bar for each ratio, from 1 to it, one below the other; more in one colour, less in another."""
-    for place, ratio in enumerate(ratios):
-        color = HUES[0 if ratio.estimate >= 1 else 1][0]
-        axis.barh(place, ratio.estimate - 1, left=1, height=0.6, color=color)
-        if ratio.bounded:
-            axis.errorbar(ratio.estimate, place, xerr=marks.whisker(ratio, 1), fmt="none", **marks.WHISKER)
-    axis.set_xscale("log", base=2)
-    reach = max(2.0, *(max(each.estimate, 1 / each.estimate) * 1.3 for each in ratios))
-    axis.set_xlim(1 / reach, reach)
-    step = 2.0 ** (1 if reach <= 8 else 2)
-    ticks = [tick for power in range(-6, 7) if 1 / reach <= (tick := step**power) <= reach]
-    axis.set_xticks(ticks, [f"{tick:g}×" if tick >= 1 else f"1/{1 / tick:g}" for tick in ticks])
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.axvline(1, color=CHROME["muted"], linewidth=0.9)
-    axis.grid(visible=False, axis="y")
 
 
 if __name__ == "__main__":

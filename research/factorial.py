@@ -10,6 +10,7 @@ Examples: research/factorial.py out/dimensions/results.jsonl
           research/factorial.py --instructions build/release/bin/dimensions
 """
 
+import argparse
 import re
 import subprocess
 import sys
@@ -104,24 +105,28 @@ def show(strategy: str, base: str, what: str, blocks: Sequence[Block]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    match arguments:
-        case ["--instructions", program]:
-            base, *others = ("AS1", "AS7", "AS11")
-            counts = counted(Path(program), [base, *others])
-            for strategy in others:
-                show(strategy, base, "instructions", [ratios(counts[strategy], counts[base])])
-        case [results]:
-            analysis = Analysis(store.load(Path(results)))
-            (study,) = analysis.comparisons
-            for strategy in study.candidates[1:]:
-                blocks = blocks_of(analysis, strategy)
-                if not blocks:
-                    print("factorial: no block has every design", file=sys.stderr)
-                    return 1
-                show(strategy, study.baseline, f"{len(blocks)} blocks", blocks)
-        case _:
-            print(__doc__, file=sys.stderr)
-            return 2
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "file", type=Path, help="results.jsonl, or with --instructions the program dimensions"
+    )
+    parser.add_argument("--instructions", action="store_true", help="count those of the program")
+    asked = parser.parse_args(arguments)
+    if asked.instructions:
+        base, *others = ("AS1", "AS7", "AS11")
+        counts = counted(asked.file, [base, *others])
+        for strategy in others:
+            show(strategy, base, "instructions", [ratios(counts[strategy], counts[base])])
+        return 0
+    analysis = Analysis(store.load(asked.file))
+    (study,) = analysis.comparisons
+    for strategy in study.candidates[1:]:
+        blocks = blocks_of(analysis, strategy)
+        if not blocks:
+            print("factorial: no block has every design", file=sys.stderr)
+            return 1
+        show(strategy, study.baseline, f"{len(blocks)} blocks", blocks)
     return 0
 
 

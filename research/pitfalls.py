@@ -15,17 +15,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
-
 from ablations import arm, spoken
 from heaplab.catalog import native
 from heaplab.machine import host
 from heaplab.machine.execute import environment_for
-from heaplab.report.pictures import canvas, marks
-from heaplab.report.pictures.palette import BASELINE, CHROME, HUES
 from heaplab.results.own_program import OwnProgram
 from heaplab.stats import Interval, compare
 from heaplab.text.markdown import table
@@ -132,7 +125,7 @@ def main() -> None:
     )
     parser.add_argument("--blocks", type=int, default=9)
     parser.add_argument("--only", default="", help="names of workloads, with commas between them")
-    parser.add_argument("--page", type=Path, help="write the page, with its picture beside it")
+    parser.add_argument("--page", type=Path, help="write the page")
     asked = parser.parse_args()
     found = []
     for workload in [each for each in WORKLOADS if not asked.only or each.name in asked.only.split(",")]:
@@ -194,8 +187,6 @@ def command(workload: Workload, way: str) -> list[str]:
 
 
 def write(page: Path, found: Sequence[Error], blocks: int) -> None:
-    picture_file = page.with_suffix(".svg")
-    picture_file.write_text(canvas.standalone(picture(found)), encoding="utf-8")
     first, second = HERE
     head = ["workload", *(f"time under {name}" for name in HERE), f"{second} / {first}, plainly"]
     head.append("with the pitfall")
@@ -208,7 +199,6 @@ def write(page: Path, found: Sequence[Error], blocks: int) -> None:
         "one replacement. The last column beside the one before has what matters: how far the answer "
         "to *which allocator is faster* moves.",
         table(["pitfall", "what it does"], [[f"`{name}`", text] for name, text in PITFALLS.items()]),
-        f"![{ALT}]({picture_file.name})",
     ]
     for pitfall, said in SAID.items():
         rows = [row(effect) for effect in found if effect.pitfall == pitfall]
@@ -266,39 +256,6 @@ def cannot() -> dict[str, list[str]]:
 def row(error: Error) -> list[str]:
     times = [spoken(each) for each in error.slower]
     return [error.workload.shown, *times, spoken(error.plain), spoken(error.hampered)]
-
-
-ALT = f"The ratio {HERE[1]} / {HERE[0]} without and with each pitfall. Numbers in the tables below."
-
-
-def picture(found: Sequence[Error]) -> str:
-    names = [workload.shown for workload in WORKLOADS]
-    with mpl.rc_context(canvas.STYLE):
-        figure = Figure(figsize=(2 * canvas.SINGLE[0], 0.9 + 0.26 * len(names)), layout="constrained")
-        axes = figure.subplots(1, len(PITFALLS), sharey=True, sharex=True)
-        for axis, pitfall in zip(axes, PITFALLS, strict=True):
-            axis.set_title(pitfall)
-            for figure_of in (each for each in found if each.pitfall == pitfall):
-                draw(axis, names.index(figure_of.workload.shown), figure_of)
-            axis.axvline(1, color=CHROME["muted"], linewidth=0.9)
-            axis.set_xlabel(f"{HERE[1]} / {HERE[0]}, CPU time")
-        axes[0].set_xscale("log", base=2)
-        axes[0].set_yticks(range(len(names)), names)
-        axes[0].invert_yaxis()
-        marks.label_ratios(axes[0].xaxis)
-        axes[0].xaxis.set_minor_locator(NullLocator())
-        canvas.legend(figure, *axes)
-        return canvas.to_svg(figure, ALT)
-
-
-def draw(axis: Axes, place: int, error: Error) -> None:
-    """The ratio without the pitfall, and below the ratio with it."""
-    for shift, ratio, color, label in (
-        (-0.14, error.plain, BASELINE[0], "without the pitfall"),
-        (0.14, error.hampered, HUES[1][0], "with the pitfall"),
-    ):
-        whisker = marks.whisker(ratio, 1) if ratio.bounded else None
-        axis.errorbar(ratio.estimate, place + shift, xerr=whisker, fmt="o", color=color, label=label)
 
 
 if __name__ == "__main__":

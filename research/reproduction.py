@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Write docs/reproduction.md: figure by figure of the publications, what holds.
 
-The verdicts lie in research/reproduction.json. Each of RESULTS replaces the verdicts and the pictures of the
-experiments it measured, unless it was broken off; all others keep theirs, with their dates. Without RESULTS
-the page is written again from what lies there. The simulator's curves beside scalloc's figures come from
-research/coherence.csv each time (coherence_curves.py).
+The verdicts lie in research/reproduction.json.xz. Each of RESULTS replaces the verdicts and the pictures of
+the experiments it measured, unless it was broken off; all others keep theirs, with their dates. Without
+RESULTS the page is written again from what lies there. The simulator's curves beside scalloc's figures come
+from research/coherence.csv each time (coherence_curves.py).
 Example: research/reproduction.py out/publications/*/*/results.jsonl
 """
 
 import argparse
+import lzma
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ from heaplab.results import store
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reproduction.md"
-VERDICTS = ROOT / "research/reproduction.json"
+VERDICTS = ROOT / "research/reproduction.json.xz.xz"
 KNOWN: TypeAdapter[list[Reproduced]] = TypeAdapter(list[Reproduced])
 HOW = """\
 `research/reproduction.py` writes this page from the catalog and from results. What was carried out to the end
@@ -43,7 +44,7 @@ other."""
 def load(path: Path) -> list[Reproduced]:
     """Raises UsageError for a file that was not written by `write`."""
     with naming(path):
-        content = path.read_bytes()
+        content = lzma.decompress(path.read_bytes())
     try:
         return KNOWN.validate_json(content)
     except ValidationError as error:
@@ -52,7 +53,7 @@ def load(path: Path) -> list[Reproduced]:
 
 def write(known: Sequence[Reproduced], path: Path) -> None:
     ordered: list[Any] = sorted(known, key=lambda entry: entry.experiment)
-    path.write_bytes(KNOWN.dump_json(ordered, indent=1) + b"\n")
+    path.write_bytes(lzma.compress(KNOWN.dump_json(ordered, indent=1) + b"\n"))
 
 
 def catalog_here() -> Catalog:

@@ -63,9 +63,7 @@ GROUPS = {
     help="A command to compare with others: NAME='[SETTING=VALUE]... PROGRAM [ARGS]...'.",
 )
 @NO_DEEP_BINDING
-@click.option(
-    "--fit", "fits", is_flag=True, help="Find the least memory limits (cgroup v2) that PROGRAM needs."
-)
+@click.option("--fit", "fits", is_flag=True, help="Find the least memory limits that PROGRAM needs.")
 @taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, [BUDGET_OR_AUTO, *HOW_ELSE])
 @click.pass_obj
 def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) -> int:
@@ -92,8 +90,7 @@ def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) 
     from heaplab.publications import run_publications
 
     options["experiments"] = [name for names in options["experiments"] for name in names]
-    automatic = options["budget"] == AUTO
-    if automatic:
+    if automatic := options["budget"] == AUTO:
         options["budget"] = LONGEST_AUTO_S
     serving, replaying = given_among(options, FIELDS), given_among(options, replay_options.NAMES)
     of_subject = {name: options.pop(name) for name in Subject.ASKED}

@@ -35,6 +35,8 @@ class BudgetOutlook:
             return ""
         noise = analysis.noise_of(studies)
         pace = analysis.paces_of(studies)
+        if not any(pace.values()):
+            return ""  # no run has ended well
         busy = max(1.0, round_s / sum(pace.values()))  # on a busy machine a round takes longer than its runs
         found = BlockForecast(
             deviation=noise.deviation if noise else 0.0,

@@ -67,12 +67,15 @@ def test_an_option_means_the_same_in_every_command() -> None:
     del found["output"]  # a folder where results are made, a file where they are read
     del found["budget"]  # a gate may also choose it by itself
     del found["for"]  # how long a recording takes, or a look
+    del found["all"]  # allocators of the catalog, or commits of a history
+    del found["update"]  # what a gate compares with, or what a program may allocate
+    del found["sample"], found["ask"]  # as record and look, within what `watch` shows
     assert several(found) == {}
 
 
 def test_a_name_that_heaplab_and_a_program_share_means_the_same() -> None:
     commands, programs = of_commands(), of_programs()
-    # malloc_trim is called in the program, or in the process that is looked at.
-    for name in commands.keys() & programs.keys() - OF_THE_LIBRARIES - {"trim"}:
+    # malloc_trim is called in the program, or in the process that is looked at; plans have shards, as caches do.
+    for name in commands.keys() & programs.keys() - OF_THE_LIBRARIES - {"trim", "shards"}:
         words = {text.rstrip(".") for users in (commands, programs) for _, text in users[name].values()}
         assert len(words) == 1, (name, words)
