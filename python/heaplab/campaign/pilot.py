@@ -84,7 +84,7 @@ class PilotRunner:
     def _with_those_that_fit(self, campaign: Campaign, cell: Cell, wall: float) -> Campaign:
         """The campaign with the first allocators, as many as can have the blocks that a verdict takes.
 
-        Raises HeaplabError if not even two of them can.
+        At least two go on, also where none can.
         """
         names, block = campaign.allocators, ROOM * FEWEST_PAIRS * wall  # s for each arm
         room = int(campaign.budget / block) - 1 if campaign.budget else len(names)  # beside the control
@@ -92,17 +92,10 @@ class PilotRunner:
             return campaign
         said = f"one run takes {in_words(wall)}: the {FEWEST_PAIRS} blocks that a verdict takes have room for"
         whole = as_option(block * (len(names) + 1) / self.share)
-        if room < FEWEST_ARMS:
-            least = as_option(block * (FEWEST_ARMS + 1) / self.share)
-            raise HeaplabError(
-                f"{cell.workload.title}: {said} no {FEWEST_ARMS} of {len(names)} allocators in the budget of "
-                f"{in_words((campaign.budget or 0) / self.share)}; --budget {least} has room for "
-                f"{FEWEST_ARMS}, --budget {whole} for all"
-            )
-        fit = names[:room]
+        fit = names[: max(room, FEWEST_ARMS)]
+        going_on = "nothing will be decided" if room < FEWEST_ARMS else f"measuring {', '.join(fit)}"
         self.say(
-            f"{said} {room} of {len(names)} allocators: measuring {', '.join(fit)}; --budget {whole} has "
-            "room for all"
+            f"{said} {max(room, 0)} of {len(names)} allocators: {going_on}; --budget {whole} has room for all"
         )
         return campaign.model_copy(update={"allocators": fit})
 
