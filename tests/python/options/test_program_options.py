@@ -75,7 +75,7 @@ def test_an_option_means_the_same_in_every_command() -> None:
 
 def test_a_name_that_heaplab_and_a_program_share_means_the_same() -> None:
     commands, programs = of_commands(), of_programs()
-    # malloc_trim is called in the program, or in the process that is looked at; plans have shards, as caches do.
+    # malloc_trim is called in the program, or in the process that is looked at. Plans and caches have shards.
     for name in commands.keys() & programs.keys() - OF_THE_LIBRARIES - {"trim", "shards"}:
         words = {text.rstrip(".") for users in (commands, programs) for _, text in users[name].values()}
         assert len(words) == 1, (name, words)

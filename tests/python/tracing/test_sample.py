@@ -201,6 +201,7 @@ def test_children_have_samples_of_their_own_and_a_window_ends(tmp_path: Path, pr
     lives = sorted(process.live.bytes for process in last.processes if process.program.endswith("sites"))
     assert len(lives) == 2
     assert 5e6 < lives[1] - lives[0] < 15e6
+    (tmp_path / "x.sample").unlink()
     with running(tmp_path, program, "--for", "50ms") as recording:
         until(
             lambda: len(snapshots_of(tmp_path / "x.sample")) == 1 and not list(tmp_path.glob("*.raw")),
