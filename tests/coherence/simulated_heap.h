@@ -119,7 +119,7 @@ private:
   void deallocate_slow(lab_type& local, void* block) {
     span_type* const span = front_.spans().find(block);
     const typename policy::use in_use(&local);
-    front_.deallocate_slow(local, *span, block);
+    if (!front_.list_again(local, block)) front_.send_home(local, *span, block);
   }
 
   scalloc::frontend<traits> front_;

@@ -56,7 +56,6 @@ TEST_F(calling_core, hands_out_next_what_was_freed_last_on_the_cpu) {
 }
 
 TEST_F(calling_core, counts_cached_blocks_as_free) {
-  if (!has_caches) GTEST_SKIP() << "no restartable sequences here";
   const std::vector<void*> blocks = allocate(100, 64);
   EXPECT_EQ(tested::statistics().live, 6'400U);
   free_all(blocks);
@@ -172,6 +171,21 @@ TEST_F(calling_core, refuses_a_second_free_of_a_cached_block) {
 TEST_F(calling_core, refuses_a_second_free_of_a_block_that_the_cache_gave_up) {
   for (const std::size_t which : {0U, 500U, 999U, 1999U})
     EXPECT_DEATH(free_twice(2000, which), "free already|not a live block") << which;
+}
+
+TEST_F(calling_core, refuses_a_second_free_of_a_block_that_another_cpu_has_listed) {
+  if (CPU_COUNT(&heaplab::testing::allowed_cpus()) < 2) GTEST_SKIP() << "no two CPUs";
+  const auto free_on_two_cpus = [](std::size_t size) {
+    go_to_cpu(0);
+    const std::vector<void*> blocks = allocate(3, size);
+    go_to_cpu(1);
+    free_all(allocate(1, size));
+    tested::deallocate(blocks[0]);
+    go_to_cpu(0);
+    tested::deallocate(blocks[0]);
+  };
+  for (const std::size_t size : {64UL, 100'000UL})
+    EXPECT_DEATH(free_on_two_cpus(size), "free already|not a live block") << size;
 }
 
 // The first refill caches the neighbours of the first block.

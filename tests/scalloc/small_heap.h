@@ -102,10 +102,11 @@ public:
     span_type& span = span_of(block);
     if constexpr (Config.hardened) withdraw(span, block);
     bool due;
-    if (!front.try_deallocate(local, block, due))
-      front.deallocate_slow(local, span, block);
-    else if (due)
-      front.after_free(local, span);
+    if (front.try_deallocate(local, block, due)) {
+      if (due) front.after_free(local, span);
+    } else if (!front.list_again(local, block)) {
+      front.send_home(local, span, block);
+    }
   }
 
   // The thread looks for a span of another class, and on that occasion at the class of the tests

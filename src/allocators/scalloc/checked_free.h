@@ -67,7 +67,7 @@ private:
     withdraw_fine(span, block);
     wipe_fine(span, block);
     if (!thread::has_buffer_to_free()) [[unlikely]]
-      return Front.deallocate_slow(*thread::buffer(), span, block);
+      return Front.send_home(*thread::buffer(), span, block);
     quarantine(block);
   }
 
@@ -91,7 +91,7 @@ private:
     span_type* const span = Front.spans().find(block);
     if (span == nullptr) return Large.deallocate(block);
     withdraw(*span, block);
-    Front.deallocate_slow(*thread::buffer(), *span, block);
+    Front.send_home(*thread::buffer(), *span, block);
   }
 };
 

@@ -19,7 +19,7 @@ void frontend<Traits>::deallocate_later(lab_type& local, span_type& span, void* 
 
 template <class Traits>
 [[gnu::noinline]] void frontend<Traits>::begin_batch(lab_type& local, span_type& span, void* block) {
-  if (span.owner(std::memory_order_relaxed) == &local) return deallocate_slow(local, span, block);
+  if (span.owner(std::memory_order_relaxed) == &local) return send_home(local, span, block);
   auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
   give_back(local, batch);
   batch.begin(span, block);

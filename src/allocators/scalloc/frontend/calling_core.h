@@ -2,17 +2,18 @@
 // in front of it. Instead of calling_thread.h where the memory that waits shall be bounded by CPUs.
 //
 //   malloc   pops a block from the cache: a restartable sequence (concurrent/core_stacks.h), no lock. Where
-//            the cache is empty: takes the lock of the buffer, and a batch of blocks from the hot span's
-//            list.
+//            the cache is empty: takes the lock of the buffer, and a batch of blocks from the buffer's list
+//            (free_lists.h).
 //   free     pushes the block, whichever buffer its span belongs to. Where the cache is full: gives half of
 //            it back, to the buffer if its lock is free, else as another thread frees, who waits for no lock.
 //
 // A block in a cache is live to its span, so that everything below knows nothing of caches: spans, holes,
-// fork. The heap must ask the caches only where it counts live blocks (for_each_cached), looks for a block
-// that is freed again (deallocate_slow), and gives memory back (give_back).
+// fork. The heap must ask caches and lists only where it counts live blocks (for_each_cached), looks for a
+// block that is freed again (deallocate_slow), and gives memory back (give_back).
 //
 // Where there are no restartable sequences (core_stacks.h), threads are numbered, and those whose numbers are
-// equal modulo the number of CPUs share a buffer, as in the paper's CLAB; every call takes its lock.
+// equal modulo the number of CPUs share a buffer, as in the paper's CLAB. Every call takes its lock, and pops
+// from its list or pushes onto it, as calls for larger blocks do everywhere.
 //
 // So it is while a child of vfork lives (before_vfork): the kernel does not know the child's area. A child
 // that is made otherwise and shares the memory and the thread-local variables of its parent (clone with
@@ -119,14 +120,14 @@ public:
   static void deallocate_slow(span_type& span, void* block) {
     // The page map may name nobody.
     lab_type* const owner = span.owner(std::memory_order_acquire);
-    if (Front.looks_free(block) && stacks_.holds(span.class_index.load(std::memory_order_relaxed) + 1, block))
+    if (Front.looks_free(block) && is_cached(span.class_index.load(std::memory_order_relaxed), block))
       frontend<Traits>::refuse_double_free(block);
     // The owner's own free looks for the block in the owner's lists; an orphan has none to look.
     if (owner == &Front.orphanage() && Front.is_free_already(*owner, span, block))
       frontend<Traits>::refuse_double_free(block);
-    if (owner == nullptr || owner == &Front.orphanage()) return Front.deallocate_slow(none_, span, block);
+    if (owner == nullptr || owner == &Front.orphanage()) return Front.send_home(none_, span, block);
     const use in_use(owner);
-    Front.deallocate_slow(*owner, span, block);
+    Front.send_home(*owner, span, block);
   }
 
   // The buffer of this CPU. Of a CPU that has none yet, an empty buffer that is never written.
@@ -149,7 +150,7 @@ public:
     return lab;
   }
 
-  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the hot span
+  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the buffer
   // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's.
   static void refill(lab_type& local, unsigned class_index) {
     const unsigned cpu = stacks_.cpu();
@@ -158,7 +159,9 @@ public:
     void* batch[most_at_once];
     const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
     stacks_.raise_limit(cpu, class_index + 1);
-    const unsigned count = Front.hand_over(local, class_index, batch, wanted);
+    unsigned count = 0;
+    while (count < wanted && (batch[count] = Front.try_allocate(local, class_index)) != nullptr)
+      Front.mark_free(batch[count++]);
     // The first block of the list is popped first.
     std::reverse(batch, batch + count);
     if (count > 0 &&
@@ -172,6 +175,7 @@ public:
     for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)
       for (unsigned index = 0; index < classes::count; ++index)
         if (const unsigned count = stacks_.count(cpu, index + 1); count > 0) visit(index, count);
+    labs_.for_each_listed(visit);
   }
 
   // Frees the cached blocks of all CPUs, and leaves no buffer a hot span. Of other CPUs only where the
@@ -296,7 +300,19 @@ private:
     lab_type& local = *buffer();
     if (&local == &none_) return Front.take_back(none_, list - 1, batch, count);
     const use in_use(local, policy::unless_held::yes);
+    if (in_use.is_held() && count == 1) return Front.put_in_list(local, list, block);
     Front.take_back(in_use.is_held() ? local : none_, list - 1, batch, count);
+  }
+
+  // Whether a free block waits on any CPU.
+  static bool is_cached(unsigned class_index, const void* block) {
+    if (stacks_.holds(class_index + 1, block)) return true;
+    for (unsigned number = 0; number < std::max(stacks_.end(), Front.columns()); ++number)
+      if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
+        const use in_use(local);
+        if (local->lists.holds(class_index, block)) return true;
+      }
+    return false;
   }
 
   static void empty_cache(unsigned cpu, lab_type& local) {

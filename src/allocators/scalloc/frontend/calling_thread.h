@@ -45,10 +45,7 @@ public:
   // --- everything else ---
 
   // Whether the thread's list takes the block, which it had no room for.
-  static bool list_again(void* block) {
-    if constexpr (lab_type::has_lists) return has_buffer() && Front.list_again(*local_, block);
-    return false;
-  }
+  static bool list_again(void* block) { return has_buffer() && Front.list_again(*local_, block); }
 
   // Frees a block that no list takes: of the coarse zone, of another owner, of a thread without a buffer, or
   // one that may be free.
@@ -94,10 +91,7 @@ public:
   // Calls visit(class, number of blocks in a thread's list), with numbers of a moment ago.
   template <class Visit>
   static void for_each_cached(Visit&& visit) {
-    labs_.for_each([&](const lab_type& lab) {
-      for (unsigned index = 0; index < Traits::classes::count; ++index)
-        if (const std::uint32_t count = lab.lists.count(index); count > 0) visit(index, count);
-    });
+    labs_.for_each_listed(visit);
   }
 
   static void after_fork_in_child() { labs_.after_fork_in_child(Front, local_); }

@@ -30,9 +30,10 @@
 //     has_room                      free_lists.h
 //     push                          free_lists.h              onto the thread's list, whoever owns the block
 //   list_again                      frontend_frees.h          the list had no room:
-//     make_room                     returned_blocks.h         all but the newest blocks go home
-//       cut                         free_lists.h
-//       add                         returned_blocks.h         to their spans, a chain for each
+//     put_in_list                   frontend_frees.h
+//       make_room                   returned_blocks.h         all but the newest blocks go home
+//         cut                       free_lists.h
+//         add                       returned_blocks.h         to their spans, a chain for each
 //   send_home                       frontend_frees.h          no list takes the block; it has a mark
 //     deallocate_own                frontend_frees.h          a block of the owner's own span
 //       is_free_already             frontend_frees.h          a marked block: ends the process if it is free
@@ -134,10 +135,10 @@ public:
     fatal("free of a block that is free already", block);
   }
   void mark_free(void* block) const {
-    if constexpr (has_marks) mark(block, life_.spans().map().address());
+    if constexpr (has_lists) mark(block, life_.spans().map().address());
   }
   bool looks_free(const void* block) const {
-    return has_marks && is_marked(block, life_.spans().map().address());
+    return has_lists && is_marked(block, life_.spans().map().address());
   }
 
   // --- everything else (frontend_slow.h, frontend_frees.h, frontend_holes.h, returned_blocks.h,
@@ -146,17 +147,16 @@ public:
   // Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
   void* allocate_slow(lab_type& local, unsigned class_index, bool& is_zero);
 
-  // fatal() for an address at which no live block of `span` begins, as far as the span's record shows.
-  void deallocate_slow(lab_type& local, span_type& span, void* block);
   // Whether the list of the thread's buffer takes the block, after a part of the list went home.
   bool list_again(lab_type& local, void* block);
-  // As deallocate_slow, past the lists of `local`.
+  // Past the lists. fatal() for an address at which no live block of `span` begins, as far as the span's
+  // record shows.
   void send_home(lab_type& local, span_type& span, void* block);
 
-  // Between the buffer and a cache in front of it (calling_core.h): takes up to `most` blocks from the list
-  // of the hot span, marks them, and returns how many; frees marked blocks of one class, which were live
-  // until then.
-  unsigned hand_over(lab_type& local, unsigned class_index, void** blocks, unsigned most) const;
+  // Puts a marked block into a list of the buffer.
+  void put_in_list(lab_type& local, unsigned list, void* block);
+
+  // Frees marked blocks of one class, which were live until then.
   void take_back(lab_type& local, unsigned class_index, void* const* blocks, unsigned count);
 
   // Of a hardened heap, with a block that leaves quarantine and that try_deallocate has not taken: gives the
@@ -199,14 +199,13 @@ public:
   }
 
 private:
-  static constexpr bool has_marks = life_type::has_marks;
   static constexpr bool has_lists = lab_type::has_lists;
 
   HEAPLAB_FAST_PATH static void* pop(span_type& hot) {
     void* const block = hot.local_list;
     void* const next = hot.secrets.next_of(block);
     hot.local_list = next;
-    if constexpr (has_marks) mark(block, nullptr);
+    if constexpr (has_lists) mark(block, nullptr);
     // The next malloc of this class reads the link in that block, and its caller writes to the block.
     __builtin_prefetch(next, 1);
     hot.countdown.increment();

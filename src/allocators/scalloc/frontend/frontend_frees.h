@@ -11,21 +11,23 @@
 namespace heaplab::scalloc {
 
 template <class Traits>
-HEAPLAB_FAST_PATH void frontend<Traits>::deallocate_slow(lab_type& local, span_type& span, void* block) {
-  if constexpr (has_lists)
-    if (list_again(local, block)) return;
-  send_home(local, span, block);
+bool frontend<Traits>::list_again(lab_type& local, void* block) {
+  if constexpr (has_lists) {
+    const unsigned list = life_.spans().list_of(block);
+    if (list == 0) local.lists.refuse(0);
+    if (list == 0 || looks_free(block)) return false;
+    mark_free(block);
+    put_in_list(local, list, block);
+    return true;
+  }
+  return false;
 }
 
 template <class Traits>
-bool frontend<Traits>::list_again(lab_type& local, void* block) {
-  const unsigned list = life_.spans().list_of(block);
-  if (list == 0) local.lists.refuse(0);
-  if (list == 0 || looks_free(block)) return false;
+void frontend<Traits>::put_in_list(lab_type& local, unsigned list, void* block) {
+  if (local.lists.has_room(list)) return local.lists.push(list, block);
   make_room(local, list - 1);
-  mark_free(block);
   local.lists.push_new(list, block);
-  return true;
 }
 
 template <class Traits>
@@ -50,7 +52,7 @@ HEAPLAB_OUT_OF_LINE void frontend<Traits>::deallocate_own(lab_type& local, span_
 // only put blocks before those of the remote list.
 template <class Traits>
 bool frontend<Traits>::is_free_already(lab_type& local, span_type& span, const void* block) {
-  if constexpr (!has_marks) return span.local_list == block;
+  if constexpr (!has_lists) return span.local_list == block;
   if (!looks_free(block)) return false;
   const concurrent::lock_holder hold(local.lists_lock);
   if (span.owner(std::memory_order_relaxed) != &local) return false;

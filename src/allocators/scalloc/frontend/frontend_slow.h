@@ -51,24 +51,6 @@ HEAPLAB_OUT_OF_LINE bool frontend<Traits>::change_hot(lab_type& local, unsigned 
   return true;
 }
 
-// A fork may copy the thread between the change of the list and that of the count, as in pop.
-template <class Traits>
-unsigned frontend<Traits>::hand_over(lab_type& local, unsigned class_index, void** blocks,
-                                     unsigned most) const {
-  span_type& hot = *local.hot[class_index];
-  unsigned count = 0;
-  void* block = hot.local_list;
-  for (; count < most && block != nullptr; ++count) {
-    blocks[count] = block;
-    block = hot.secrets.next_of(block);
-    mark_free(blocks[count]);
-  }
-  if (count == 0) return 0;
-  hot.local_list = block;
-  hot.countdown.set(hot.countdown.read_own() + static_cast<std::int32_t>(count));
-  return count;
-}
-
 // --- making blocks available ---
 
 // Precondition: the local list is empty. Makes the remote list the local list if at least `worth` > 0 blocks

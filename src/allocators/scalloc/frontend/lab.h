@@ -31,8 +31,8 @@ struct alignas(cache_line_bytes) lab {
   using span_type = span<Traits>;
   static constexpr unsigned class_count = Traits::classes::count, any_class = class_count;
 
-  // Whether the thread has lists of free blocks in front of its spans.
-  static constexpr bool has_lists = Traits::settings.most_cached > 0 && !Traits::settings.core_caches;
+  // Whether free blocks wait outside their spans, in lists or in the stacks of CPUs, and have marks.
+  static constexpr bool has_lists = Traits::settings.most_cached > 0;
   // Owner only.
   [[no_unique_address]] std::conditional_t<has_lists, free_lists<Traits>, no_free_lists> lists;
   // One for each class. Owner only.

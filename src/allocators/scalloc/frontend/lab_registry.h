@@ -79,10 +79,13 @@ public:
     }
   }
 
+  // Calls visit(class, number of listed blocks of a buffer), with numbers of a moment ago.
   template <class Visit>
-  void for_each(Visit&& visit) {
+  void for_each_listed(Visit&& visit) {
     const concurrent::lock_holder hold(lock_);
-    for (const lab_type* lab = known_; lab != nullptr; lab = lab->next_known) visit(*lab);
+    for (const lab_type* lab = known_; lab != nullptr; lab = lab->next_known)
+      for (unsigned index = 0; index < Traits::classes::count; ++index)
+        if (const std::uint32_t count = lab->lists.count(index); count > 0) visit(index, count);
   }
 
 private:

@@ -41,10 +41,8 @@ public:
   using span_type = span<Traits>;
   using lab_type = lab<Traits>;
   using classes = typename Traits::classes;
+  static constexpr bool has_lists = lab_type::has_lists;
   static_assert(classes::is_valid());
-
-  // Whether free blocks wait outside their spans, in the lists of threads or CPUs, and have marks.
-  static constexpr bool has_marks = Traits::settings.most_cached > 0;
 
   // Called once, before every other function. False: no address space.
   bool open(const tuning& chosen, unsigned columns);

@@ -116,20 +116,20 @@ void span_life<Traits>::sync_list(span_type& span) {
 
 template <class Traits>
 void span_life<Traits>::enlist(span_type& span) {
-  if constexpr (!has_marks) return;
+  if constexpr (!has_lists) return;
   const unsigned list = span.class_index.load(std::memory_order_relaxed) + 1;
   if (spans_.list_of(span) != list) spans_.set_list(span, narrow<std::uint8_t>(list));
 }
 
 template <class Traits>
 void span_life<Traits>::disown(span_type& span) {
-  if constexpr (has_marks) spans_.set_list(span, 0);
+  if constexpr (has_lists) spans_.set_list(span, 0);
   span.set_owner(nullptr);
 }
 
 template <class Traits>
 void span_life<Traits>::drain_if_sparse(span_type& span) {
-  if constexpr (!has_marks) return;
+  if constexpr (!has_lists) return;
   const auto remote = narrow<std::int32_t>(span.load_word(std::memory_order_relaxed).remote_count());
   const auto blocks =
       narrow<std::int32_t>(classes::table[span.class_index.load(std::memory_order_relaxed)].blocks);
@@ -214,7 +214,7 @@ bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
   const span_type& hot = *local.hot[class_index];
   const auto list = low_bits<std::uint32_t>(reinterpret_cast<std::uintptr_t>(hot.local_list) >> step_shift);
   std::uint32_t seen = list ^ low_bits<std::uint32_t>(hot.countdown.read_own());
-  if constexpr (lab_type::has_lists) seen ^= local.lists.trace_of(class_index);
+  if constexpr (has_lists) seen ^= local.lists.trace_of(class_index);
   return std::exchange(local.last_seen[class_index], seen) == seen;
 }
 
@@ -266,7 +266,7 @@ bool span_life<Traits>::is_listed(const span_type& span) const {
 
 template <class Traits>
 bool span_life<Traits>::is_in_page_map(const span_type& span) const {
-  if constexpr (!has_marks) return true;
+  if constexpr (!has_lists) return true;
   const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   const size_class& kind = classes::table[class_index];
   const span_state state = span.load_word(std::memory_order_seq_cst).state();
