@@ -29,7 +29,7 @@ from heaplab.results import store
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reproduction.md"
-VERDICTS = ROOT / "research/reproduction.json.xz.xz"
+VERDICTS = ROOT / "research/reproduction.json.xz"
 KNOWN: TypeAdapter[list[Reproduced]] = TypeAdapter(list[Reproduced])
 HOW = """\
 `research/reproduction.py` writes this page from the catalog and from results. What was carried out to the end
@@ -43,8 +43,11 @@ other."""
 
 def load(path: Path) -> list[Reproduced]:
     """Raises UsageError for a file that was not written by `write`."""
-    with naming(path):
-        content = lzma.decompress(path.read_bytes())
+    try:
+        with naming(path):
+            content = lzma.decompress(path.read_bytes())
+    except lzma.LZMAError as error:
+        raise UsageError(f"{path}: is not packed by xz") from error
     try:
         return KNOWN.validate_json(content)
     except ValidationError as error:

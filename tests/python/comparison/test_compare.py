@@ -61,7 +61,7 @@ def test_a_run_that_ends_badly_is_a_record_with_a_reason_and_the_others_go_on(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch, variable: str, reason: str
 ) -> None:
     monkeypatch.setenv(variable, "libsame.so")
-    exit_status, printed = lab.run()
+    exit_status, printed = lab.run("--no-slices")
     assert exit_status == 1
     bad = [run for run in lab.results().runs if run.allocator == "same"]
     assert len(bad) == 4
@@ -159,7 +159,7 @@ def test_a_campaign_that_spent_its_budget_goes_on_when_resumed(lab: Laboratory) 
     def blocks() -> int:
         return len({(run.cell["size"], run.block) for run in lab.results().runs})
 
-    lab.run("--budget", "0.001s")
+    lab.run("--budget", "0.001s", "--no-slices")
     first = lab.results()
     assert (first.end.reason, blocks()) == ("budget", 2 * 2)
     resume = ["compare", "--resume", lab.out, *lab.own, *WARM]

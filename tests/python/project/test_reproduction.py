@@ -29,7 +29,7 @@ def test_results_renew_the_verdicts_of_their_experiments_alone(
 ) -> None:
     known = tool.load(tool.VERDICTS)
     monkeypatch.setattr(tool, "PAGE", tmp_path / "reproduction.md")
-    monkeypatch.setattr(tool, "VERDICTS", tmp_path / "reproduction.json")
+    monkeypatch.setattr(tool, "VERDICTS", tmp_path / "reproduction.json.xz")
     monkeypatch.setattr(importlib.import_module("site_pictures"), "PACKED", tmp_path / "pictures.tar.xz")
     [measured] = [
         experiment for experiment in synthetic.experiments() if experiment.id == "acdc-ismm13/fig07"

@@ -465,7 +465,7 @@ def compared(lab: Laboratory, *words: object) -> tuple[int, str]:
 def test_without_allocators_it_runs_under_the_baseline_with_a_control_of_the_reference_only(
     lab: Laboratory,
 ) -> None:
-    printed = success(compared(lab))
+    printed = success(compared(lab, "--no-slices"))
     results = lab.results()
     assert results.campaign.allocators == ["glibc"]
     ran = Counter((run.cell["mode"], run.allocator) for run in results.runs if run.status is Status.OK)
