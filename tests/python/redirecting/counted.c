@@ -1,5 +1,5 @@
-// Calls a malloc that is linked into the program, from four threads and through pointers, then has the malloc print what
-// it has counted: `llheap: malloc calls 8 ... requested 1024 ...`.
+// Calls a malloc that is linked into the program, from four threads and through pointers, then has the malloc
+// print what it has counted: `llheap: malloc calls 8 ... requested 1024 ...`.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -16,12 +16,24 @@ static void* work(void* unused) {
     void** place = &kept[round % 8];
     free(*place);
     switch (round % 6) {
-      case 0: *place = malloc(round + 1); break;
-      case 1: *place = through(2 * round + 1); break;
-      case 2: *place = calloc(round, 3); break;
-      case 3: *place = realloc(malloc(10), 10 * round + 1); break;
-      case 4: *place = aligned_alloc(64, 64 * (round % 8 + 1)); break;
-      case 5: *place = realloc(0, round); break;
+      case 0:
+        *place = malloc(round + 1);
+        break;
+      case 1:
+        *place = through(2 * round + 1);
+        break;
+      case 2:
+        *place = calloc(round, 3);
+        break;
+      case 3:
+        *place = realloc(malloc(10), 10 * round + 1);
+        break;
+      case 4:
+        *place = aligned_alloc(64, 64 * (round % 8 + 1));
+        break;
+      case 5:
+        *place = realloc(0, round);
+        break;
     }
   }
   for (int place = 0; place < 8; ++place) free(kept[place]);

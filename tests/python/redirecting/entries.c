@@ -1,5 +1,6 @@
-// Functions whose first instructions are each of another kind, and a caller that relies on every register which such a
-// function leaves alone, as code of one file may (gcc's -fipa-ra). Prints `same` if all blocks and registers are right.
+// Functions whose first instructions are each of another kind, and a caller that relies on every register
+// which such a function leaves alone, as code of one file may (gcc's -fipa-ra). Prints `same` if all blocks
+// and registers are right.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +128,8 @@ static void try(acquiring* function) {
   memcpy(registers, given, sizeof given);
   char* expected = next_block;
   void* block = fill_and_call(function, registers);
-  if (block != expected || next_block != expected + 16 || memcmp(registers, given, sizeof given) != 0) ++errors;
+  if (block != expected || next_block != expected + 16 || memcmp(registers, given, sizeof given) != 0)
+    ++errors;
   nothing_free(block);
 }
 

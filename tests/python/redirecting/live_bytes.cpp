@@ -1,8 +1,10 @@
-// Prints how many bytes of blocks of 1 and 8 KiB live, as the malloc that is linked into the program counts them.
+// Prints how many bytes of blocks of 1 and 8 KiB live, as the malloc that is linked into the program counts
+// them.
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
 
 #ifdef JEMALLOC
 extern "C" int mallctl(const char*, void*, std::size_t*, void*, std::size_t);
@@ -12,7 +14,9 @@ static std::size_t counter(const char* name) {
   mallctl(name, &value, &bytes, nullptr, 0);
   return value;
 }
-static std::size_t live() { return counter("thread.allocated") - counter("thread.deallocated"); }
+static std::size_t live() {
+  return counter("thread.allocated") - counter("thread.deallocated");
+}
 #else
 extern "C" int MallocExtension_GetNumericProperty(const char*, std::size_t*);
 static std::size_t live() {
