@@ -11,7 +11,7 @@ from pathlib import Path
 
 CONTROL_MAGIC = 0x326C6F72746E6F63  # src/trace/raw/raw_file.h
 COUNTER, TICKETS = 1, 2  # stamps
-ON, WAITING, SAMPLING = 1, 2, 4
+ON, WAITING, SAMPLING = 1, 2, 5
 FILTERS = 1000  # of system calls: more than these tests run under
 
 

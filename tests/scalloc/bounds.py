@@ -25,7 +25,7 @@ BOUNDS: list[tuple[str, str, float]] = [
         "minor_faults",
         2_000,
     ),
-    ("blowup --pattern generations --threads 1 --live-bytes 8MiB --rounds 100", "blowup", 1.6),
+    ("blowup --pattern generations --threads 1 --live-bytes 16MiB --rounds 100", "blowup", 1.45),
     ("blowup --pattern pool --threads 64 --live-bytes 8MiB --rounds 100", "blowup", 6),
     ("sparse --objects 64 --size 1MiB --zeroed --written-pages 0", "peak_memory", 1 * MIB),
     (
