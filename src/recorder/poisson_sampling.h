@@ -60,7 +60,9 @@ constexpr sampled_amounts amounts_of_sample(std::uint64_t size, std::uint64_t me
   HEAPLAB_ASSERT(mean > 0);
   const auto in_means = [=](double bytes) { return bytes / static_cast<double>(mean); };
   const auto scaled = [](double number, unsigned bits) {
-    return static_cast<std::uint64_t>(number * static_cast<double>(std::uint64_t{1} << bits) + 0.5);
+    const double exact = number * static_cast<double>(std::uint64_t{1} << bits);
+    const auto whole = static_cast<std::uint64_t>(exact);
+    return whole + (exact - static_cast<double>(whole) >= 0.5 ? 1 : 0);
   };
   const auto bytes = static_cast<double>(size);
   const double p = one_minus_exp_of_minus(in_means(bytes + 1));
