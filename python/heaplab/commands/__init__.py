@@ -33,7 +33,7 @@ COMMANDS = {  # what each does, in the order of the help
     "trace": "Show what a trace holds, or write it in another form.",
     "advise": "Tell what holds the memory of PROGRAM, and what would give it back.",
     "look": "Tell where the memory of a running process lies, which malloc serves it, and what grows.",
-    "watch": "Show each second what a process or PROGRAM holds, with its call sites.",
+    "watch": "Show each second what a process holds: resident, live, retained, and outside malloc.",
     "budget": "Fail if PROGRAM allocates more than FILE.toml allows; for continuous integration.",
     "check": "Put a malloc library under conformance tests and torture.",
     "report": "Tell what results files say: a page, a table, a forecast, tested claims.",
