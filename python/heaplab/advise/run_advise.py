@@ -11,11 +11,10 @@ import click
 
 from heaplab.advise import advice_json, advice_page, holding_tables, sampled_growth, ways_tried, what_if
 from heaplab.advise.answer import Evidence, HolderAnswer, answers_of, growing_answers
+from heaplab.advise.recorded_profile import recorded_profile
 from heaplab.advise.replaying import RUNS, Recording, Treatment
 from heaplab.advise.sentences import growth
-from heaplab.arms.chosen_arms import BASELINE, arms
-from heaplab.catalog import contents as catalogs
-from heaplab.comparison import recorded_trace
+from heaplab.arms.chosen_arms import BASELINE
 from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
@@ -23,11 +22,10 @@ from heaplab.results.records import Arm, Coverage
 from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.traces import tool, trace_coverage
-from heaplab.traces.profile import Profile, of_process
-from heaplab.tracing import run_record, run_sample, trace_summary
-from heaplab.tracing.progress_note import ProgressNote
-from heaplab.tracing.run_trace import PAGE, status_of, summary_and_process
+from heaplab.traces import trace_coverage
+from heaplab.traces.profile import Profile
+from heaplab.tracing import run_sample
+from heaplab.tracing.run_trace import PAGE, status_of
 
 PERFETTO = ".perfetto.json"
 PATIENCE = 60.0  # s that all replays at the recorded pace may take; with call sites apart as much again
@@ -52,29 +50,17 @@ def advise(extra: tuple[Path, ...], program: tuple[str, ...], options: AdviceOpt
     """Record the program if it is no trace, replay, and answer; return the exit status."""
     if options.output and not options.output.name.endswith((PAGE, PERFETTO)):
         raise UsageError(f"{options.output}: its suffix is neither {PAGE} nor {PERFETTO}")
-    if not program:
-        raise UsageError("advise: name a trace, or a program behind --")
     if len(program) == 1 and run_sample.is_of_samples(Path(program[0])):
         return advise_by_samples(Path(program[0]), options)
-    given = Path(program[0]) if recorded_trace.is_trace(program) else None
-    if given:
-        summary_and_process(given, options.process)  # refuses a bad trace before allocators are looked for
-    _, treated = arms(catalogs.load(extra), options.allocators, options.own, None)
-    trace = given or run_record.with_stacks(program, extra)
-    summary, number = summary_and_process(trace, options.process)
-    warnings = trace_summary.warnings(summary)
-    for line in warnings if given else []:  # else told at the end of the recording
-        note(f"{trace}: {line}")
-    profile = of_process(trace, summary, number, ProgressNote("reading events"))
-    if not profile.stretches:
-        raise tool.unusable(trace, "holds no call, so that there is nothing to replay", summary["damage"])
+    of = recorded_profile(extra, program, options.allocators, options.own, options.process)
+    profile, trace, summary, warnings = of.profile, of.trace, of.summary, of.warnings
     named(profile, options.apart)  # refuses a text in no name before the replays
     tell_growth(profile)
-    plan = treatments(treated)
+    plan = treatments(of.arms)
     unmeasured = Evidence(profile, [], complete=False)
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
         slow = slow_runs(profile, plan, options.pace)
-        replayed = Recording(trace, number, Path(folder), slow, display.tell)
+        replayed = Recording(trace, of.process, Path(folder), slow, display.tell)
         evidence, interrupted = known(
             unmeasured,
             gathered(replayed, unmeasured, plan, options.apart, options.trim_every),

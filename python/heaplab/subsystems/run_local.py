@@ -9,11 +9,9 @@ from statistics import median
 
 import click
 
+from heaplab.advise.recorded_profile import recorded_profile
 from heaplab.advise.replaying import Cost, Recording
 from heaplab.advise.ways_tried import compared, pairs_of
-from heaplab.arms.chosen_arms import arms
-from heaplab.catalog import contents as catalogs
-from heaplab.comparison import recorded_trace
 from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
@@ -26,10 +24,9 @@ from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
 from heaplab.subsystems.subsystem import Appraised, Subsystem
 from heaplab.subsystems.vetoes import LocalKind
 from heaplab.traces import tool
-from heaplab.traces.profile import Profile, of_process
-from heaplab.tracing import run_record, trace_summary
-from heaplab.tracing.progress_note import ProgressNote
-from heaplab.tracing.run_trace import PAGE, status_of, summary_and_process
+from heaplab.traces.profile import Profile
+from heaplab.tracing import run_sample
+from heaplab.tracing.run_trace import PAGE, status_of
 
 TIMED = 3  # replays whose median tells what a call takes
 
@@ -49,25 +46,15 @@ def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptio
     """Record the program if it is no trace, judge its subsystems; return the exit status."""
     if options.output and not options.output.name.endswith(PAGE):
         raise UsageError(f"{options.output}: its suffix is not {PAGE}, which is all that --local writes")
-    if not program:
-        raise UsageError("advise: name a trace, or a program behind --")
-    given = Path(program[0]) if recorded_trace.is_trace(program) else None
-    if given:
-        summary_and_process(given, options.process)  # refuses a bad trace before allocators are looked for
-    _, treated = arms(catalogs.load(extra), options.allocators, options.own, None)
-    trace = given or run_record.with_stacks(program, extra)
-    summary, number = summary_and_process(trace, options.process)
-    warnings = trace_summary.warnings(summary)
-    for line in warnings if given else []:  # else told at the end of the recording
-        note(f"{trace}: {line}")
-    profile = of_process(trace, summary, number, ProgressNote("reading events"))
-    if not profile.stretches:
-        raise UsageError(f"{trace}: holds no call, so that there is nothing to replay")
+    if len(program) == 1 and run_sample.is_of_samples(Path(program[0])):
+        raise UsageError(f"{program[0]}: holds samples; --local needs every call, of a trace or a program")
+    of = recorded_profile(extra, program, options.allocators, options.own, options.process)
+    profile = of.profile
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
-        recording = Recording(trace, number, Path(folder), told=display.tell)
-        judged = list(judgements(recording, profile, options.rules, [arm for arm in treated if not arm.void]))
+        recording = Recording(of.trace, of.process, Path(folder), told=display.tell)
+        judged = list(judgements(recording, profile, options.rules, [arm for arm in of.arms if not arm.void]))
     if options.output:
-        local_page.write_html(profile, judged, warnings, options.output)
+        local_page.write_html(profile, judged, of.warnings, options.output)
         note(f"written: {options.output}")
     if options.patch:
         click.echo("\n".join(patches.text_of(judgement) for judgement in judged))
@@ -75,7 +62,7 @@ def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptio
         click.echo(json.dumps([local_tables.plain(judgement) for judgement in judged], ensure_ascii=False))
     else:
         local_tables.print_judgements(judged, console())
-    return status_of(summary)
+    return status_of(of.summary)
 
 
 def judgements(
