@@ -8,7 +8,7 @@ import click
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.comparison.benchmark import with_note
-from heaplab.comparison.run_campaign import TO_GO_ON, opened_for, run_campaign
+from heaplab.comparison.run_campaign import TO_GO_ON, interrupted, opened_for, run_campaign
 from heaplab.errors import HeaplabError
 from heaplab.machine import callgrind
 from heaplab.machine.purge_timers import without_timers
@@ -25,7 +25,9 @@ NOTE = "Runs were carried out under callgrind: only their instructions mean some
 
 
 def counted(request: Request, folder: Path, options: GateOptions, share: float) -> list[Path]:
-    """The results file of the counts; empty if nothing can be counted. Raises HeaplabError without valgrind.
+    """The results file of the counts; empty if nothing can be counted.
+
+    Raises HeaplabError without valgrind, or if counting ended early, and Exit if the user interrupted it.
 
     `share` is the request's part of the user's budget.
     """
@@ -36,8 +38,11 @@ def counted(request: Request, folder: Path, options: GateOptions, share: float) 
         note("nothing is counted under callgrind: no cell has one thread and a fixed amount of work")
         return []
     opened, needed = opened_for(request, folder / FOLDER, replace(options, output=None), share)
-    if run_campaign(opened, needed, options, TO_GO_ON):
+    stopped = run_campaign(opened, needed, options, TO_GO_ON)
+    if stopped == interrupted(TO_GO_ON):
         raise click.exceptions.Exit(1)
+    if stopped:  # it was told
+        raise HeaplabError("gate: counting under callgrind has ended early")
     results = store.load(opened.store.path)
     reasons = (f"{run.experiment}: {run.reason}" for run in results.runs if is_uncounted(results, run))
     for reason in dict.fromkeys(reasons):

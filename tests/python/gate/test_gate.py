@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import click
@@ -28,8 +29,9 @@ from heaplab.analysis import (
 )
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.commands.gate import gate as gate_command
+from heaplab.comparison.run_campaign import TO_GO_ON, interrupted
 from heaplab.errors import HeaplabError
-from heaplab.gate import auto_budget, run_gate
+from heaplab.gate import auto_budget, count_instructions, run_gate
 from heaplab.gate.fall_back import PointlessTimes, counts_of_silent, offer_of
 from heaplab.gate.whole_budget import WholeBudget
 from heaplab.options.given_options import GateOptions
@@ -518,3 +520,22 @@ def test_what_cannot_be_judged_is_refused_in_one_line(
     lab: Laboratory, words: tuple[str, ...], fault: str
 ) -> None:
     assert fault in refusal(lab.heaplab("gate", *words))
+
+
+@pytest.mark.parametrize(
+    ("stopped", "raised"),
+    [("two blocks have no room", HeaplabError), (interrupted(TO_GO_ON), click.exceptions.Exit)],
+)
+def test_counts_that_end_early_leave_the_verdict_of_times_unless_the_user_interrupts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stopped: str, raised: type[Exception]
+) -> None:
+    monkeypatch.setattr(count_instructions.callgrind, "why_absent", lambda: "")
+    monkeypatch.setattr(count_instructions, "counting", lambda request: request)
+    monkeypatch.setattr(count_instructions, "opened_for", lambda *_: (None, {}))
+    monkeypatch.setattr(count_instructions, "run_campaign", lambda *_: stopped)
+    monkeypatch.setattr(count_instructions.campaigns, "campaign_of", lambda _: None)
+    monkeypatch.setattr(count_instructions.plan, "comparisons", lambda _: [None])
+    monkeypatch.setattr(count_instructions, "replace", lambda options, **_: options)
+    anything: Any = object()
+    with pytest.raises(raised):
+        count_instructions.counted(anything, tmp_path, anything, 1.0)
