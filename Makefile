@@ -2,7 +2,7 @@
 # make test        run every check that CI runs
 # make test-long   the same, and the checks that take long: the public headers under every compiler of Debian,
 #                  the heaps with every assertion on, AArch64 with pages of 4, 16 and 64 KiB under qemu,
-#                  instruction counters in an emulated machine, make compare in a bare Debian root
+#                  instruction counters in an emulated machine, README's commands in a bare Debian root
 # make build       what all need: leaves .venv/bin/heaplab
 # make wheel       out/wheel/*.whl: what people install without a compiler, for x86_64 and aarch64 (MACHINES=x86_64: one)
 # make site        out/site/index.html: every page and the reference, to be opened from a file
