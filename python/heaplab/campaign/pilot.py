@@ -20,6 +20,7 @@ from heaplab.machine import deep_binding
 from heaplab.machine.watch import FEWEST_SAMPLES
 from heaplab.results.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
 from heaplab.stats import FEWEST_PAIRS
+from heaplab.text.units import duration
 from heaplab.traces import recording
 from heaplab.traces.control import LOOKING, Control
 
@@ -90,7 +91,7 @@ class PilotRunner:
         room = int(campaign.budget / block) - 1 if campaign.budget else len(names)  # beside the control
         if room >= len(names):
             return campaign
-        said = f"one run takes {in_words(wall)}: the {FEWEST_PAIRS} blocks that a verdict takes have room for"
+        said = f"one run takes {duration(wall)}: the {FEWEST_PAIRS} blocks that a verdict takes have room for"
         whole = as_option(block * (len(names) + 1) / self.share)
         fit = names[: max(room, FEWEST_ARMS)]
         going_on = "nothing will be decided" if room < FEWEST_ARMS else f"measuring {', '.join(fit)}"
@@ -152,7 +153,7 @@ class PilotRunner:
                     option = "time-limit" if campaign.time_limit else "budget"
                     raise HeaplabError(
                         f"{cell.experiment.title}: one run takes longer than "
-                        f"{in_words(campaign.time_limit or budget)}; give a larger --{option}"
+                        f"{duration(campaign.time_limit or budget)}; give a larger --{option}"
                     )
                 for wall in walls_of([run]):
                     least[cell.key] = min(wall, least.get(cell.key, wall))
@@ -229,12 +230,12 @@ def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: 
     blocks = (plan.ROUNDS_AT_LEAST, FEWEST_PAIRS)
     two, enough = (ROOM * block * number / share for number in blocks)
     part, fewer = (f"{share:.0%} of ", "") if share < 1 else ("", "; fewer --allocators need less")
-    longest = in_words(max(wall for _, wall in measured))
+    longest = duration(max(wall for _, wall in measured))
     took = f"one run took {longest}" if len(measured) == 1 else f"runs took up to {longest}"
     return (
         f"{measured[0][0].workload.title}: {took}, so two blocks of "
         f"{sum(runs_of(cell, 1) for cell, _ in measured)} runs "
-        f"do not fit in {part}the budget of {in_words(campaign.budget / share)}; "
+        f"do not fit in {part}the budget of {duration(campaign.budget / share)}; "
         f"--budget {as_option(two)} is enough for two, --budget {as_option(enough)} for the "
         f"{FEWEST_PAIRS} that a verdict takes{fewer}"
     )
@@ -248,8 +249,8 @@ def spent_by_pilots(campaign: Campaign, tried: int, took: float, share: float) -
     runs = fit_lengths.PILOT_RUNS * len(cells) + sum(runs_of(cell, FEWEST_PAIRS) for cell in cells)
     whole = ROOM * took / (fit_lengths.PILOT_RUNS * tried) * runs / share
     return (
-        f"pilot runs of {tried} of {len(cells)} cells took {in_words(took)}, and the budget is "
-        f"{in_words(campaign.budget / share)}; the {FEWEST_PAIRS} blocks that a verdict takes need about "
+        f"pilot runs of {tried} of {len(cells)} cells took {duration(took)}, and the budget is "
+        f"{duration(campaign.budget / share)}; the {FEWEST_PAIRS} blocks that a verdict takes need about "
         f"--budget {as_option(whole)}, or fewer arms or experiments"
     )
 
@@ -257,7 +258,7 @@ def spent_by_pilots(campaign: Campaign, tried: int, took: float, share: float) -
 def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
     larger = "--time-limit" if campaign.time_limit else "--budget or a --time-limit"
     return (
-        f"{cell.workload.title}: did not end within {in_words(patience)}. If it ends by itself, give a "
+        f"{cell.workload.title}: did not end within {duration(patience)}. If it ends by itself, give a "
         f"larger {larger}; of a server, say how it is driven: --ready, --load and --take"
     )
 
@@ -269,23 +270,18 @@ def outcome_of_pilot(campaign: Campaign, cell: Cell, limit: float) -> str:
     if pilot.executions > 1:
         unseen = "" if pilot.memory else f"; its memory cannot be seen in {FEWEST_SAMPLES} samples"
         return (
-            f"one execution takes {in_words(pilot.wall_time)}, less than {in_words(SHORT_PROGRAM_S)}: a run "
+            f"one execution takes {duration(pilot.wall_time)}, less than {duration(SHORT_PROGRAM_S)}: a run "
             f"is {pilot.executions} of them in a row, and times are their means{unseen}"
         )
-    may = f"one run takes {in_words(pilot.wall_time)} and may take {in_words(limit)}"
+    may = f"one run takes {duration(pilot.wall_time)} and may take {duration(limit)}"
     if campaign.time_limit or campaign.budget is None:
         return may
-    fit = f"two blocks of {len(cell.allocators)} runs in the budget of {in_words(campaign.budget)}"
+    fit = f"two blocks of {len(cell.allocators)} runs in the budget of {duration(campaign.budget)}"
     return f"{may} ({fit}; --time-limit changes that)"
-
-
-def in_words(seconds: float) -> str:
-    """ "12.3 ms", "4.2 s", "5 min"."""
-    if seconds < 1:
-        return f"{seconds * 1e3:.3g} ms"
-    return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.3g} min"
 
 
 def as_option(seconds: float) -> str:
     """A duration rounded up to one that a user would type."""
+    if seconds > 5400:
+        return f"{ceil(seconds / 3600)}h"
     return f"{ceil(seconds)}s" if seconds <= 90 else f"{ceil(seconds / 60)}m"

@@ -48,9 +48,10 @@ def watch(
 
     A PROGRAM that is started here is sampled, so that live bytes have an interval, and a page on the terminal
     names its call sites. Keys: s sorts by live bytes or by growth within a minute, p pauses the page, w
-    writes a snapshot for `heaplab trace`, q quits; PROGRAM then goes on alone. Its output is in PROGRAM.out.
-    Without a terminal there is a line each second, for PROGRAM on standard error. The exit status is that of
-    PROGRAM if it has ended.
+    writes a snapshot for `heaplab trace`, b writes the page as PROGRAM.watch.html (PID.watch.html) and opens
+    it in a browser, q quits; PROGRAM then goes on alone. Its output is in PROGRAM.out. Without a terminal
+    there is a line each second, for PROGRAM on standard error. The exit status is that of PROGRAM if it has
+    ended.
 
     \b
     Examples:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from heaplab import analysis, stats
-from heaplab.campaign.pilot import as_option, in_words
+from heaplab.campaign.pilot import as_option
 from heaplab.results.records import CONTROL_SUFFIX
 from heaplab.stats import in_percent
+from heaplab.text.units import duration
 
 SPARE = 1.1  # factor of a budget that is proposed, because the variation is an estimate
 
@@ -58,14 +59,14 @@ class BudgetOutlook:
         every, whole = len(found.others), found.seconds(found.others, found.needed)
         all_of = f"all of {every} {what}s" if every > 1 else found.others[0]
         need = (
-            f"this machine needs about {in_words(whole)} more to tell {in_percent(self.tells)} for {all_of}"
+            f"this machine needs about {duration(whole)} more to tell {in_percent(self.tells)} for {all_of}"
         )
         going_on = f"measuring what fits: {', '.join(chosen)}"
         reach = found.reach(chosen)
         said = [need]
         if reach > found.precision:
-            told = self.tells - found.precision + reach
-            said = [f"{need}; the budget tells about {100 * told:.2g} %"]
+            least = self.tells - found.precision + reach
+            said = [f"{need}; the budget tells about {100 * least:.2g} %"]
         said += [going_on] if len(chosen) < every else []
         if found.needed > found.most:
             said += [f"it takes {found.needed} blocks, and at most {found.most} are measured"]

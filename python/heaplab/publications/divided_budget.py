@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import Forecast
 from heaplab.publications.planned_experiment import PlannedExperiment
+from heaplab.text.units import duration
 
 MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report
 MOST_SHARES = 3  # that the smallest step of an experiment may take
@@ -95,7 +95,3 @@ def how_long(forecast: Forecast) -> str:
     if forecast.unknown:
         return "no one knows how long"
     return f"{'at least' if forecast.longer else 'about'} {duration(forecast.seconds)}"
-
-
-def duration(seconds: float) -> str:
-    return in_words(seconds) if seconds < 7200 else f"{seconds / 3600:.3g} h"

@@ -13,7 +13,6 @@ import click
 
 from heaplab.analysis import Analysis
 from heaplab.campaign import memory_needs, scale_steps
-from heaplab.campaign.pilot import in_words
 from heaplab.campaign.trial import PATIENCE_S, Forecast
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
@@ -27,7 +26,6 @@ from heaplab.output import write_text
 from heaplab.publications.divided_budget import (
     BudgetTurn,
     ScaledExperiment,
-    duration,
     how_long,
     queue,
     turn_of,
@@ -37,6 +35,7 @@ from heaplab.report.page import report_page, reproduced, reproduction_page, repr
 from heaplab.results import spec, store
 from heaplab.screen.notes import note
 from heaplab.text import units
+from heaplab.text.units import duration
 
 PAGE, PICTURES = "reproduction.md", "reproduction"
 
@@ -131,7 +130,7 @@ def in_a_line(forecast: Forecast, experiments: int) -> str:
     )
     if forecast.longer:
         several = units.counted(forecast.longer, "experiment")
-        said += f"; at least, for a run of {several} took longer than {in_words(PATIENCE_S)}"
+        said += f"; at least, for a run of {several} took longer than {duration(PATIENCE_S)}"
     if forecast.unknown:
         said += f"; without {units.counted(forecast.unknown, 'experiment')} whose trial gave no time"
     return said

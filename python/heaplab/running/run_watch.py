@@ -16,6 +16,8 @@ from heaplab.traces.recording import SIGNALLED, Wanted
 from heaplab.traces.sampling import SamplingPlan
 from heaplab.tracing.run_record import default_trace, library_of
 
+PAGE = ".watch.html"  # for a browser
+
 
 @dataclass(frozen=True)
 class WatchOptions:
@@ -33,7 +35,7 @@ def watch(extra: tuple[Path, ...], program: tuple[str, ...], options: WatchOptio
             raise UsageError("-o goes with a program: a process that runs already is not sampled")
         source = WatchedProcess(target(program[0]), options.ask)
         if sys.stdout.isatty() and sys.stdin.isatty():
-            watch_page.show(source, seconds)
+            watch_page.show(source, seconds, Path(f"{program[0]}{PAGE}"))
         else:
             watch_lines.show(source, seconds, sys.stdout)
         return 0
@@ -54,7 +56,7 @@ def watch_program(
     with started(program, wanted, output) as source:
         try:
             if on_page:
-                watch_page.show(source, seconds)
+                watch_page.show(source, seconds, default_trace(program, PAGE))
             else:
                 watch_lines.show(source, seconds, sys.stderr)
         except KeyboardInterrupt:  # the program gets the signal of the terminal, too

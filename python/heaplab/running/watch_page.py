@@ -1,6 +1,7 @@
-"""The page of `heaplab watch` on a terminal, and its keys."""
+"""The page of `heaplab watch` on a terminal, its keys, and a copy of it for a browser."""
 
 import contextlib
+import io
 import os
 import select
 import sys
@@ -9,7 +10,9 @@ import time
 import tty
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import click
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -23,11 +26,14 @@ from heaplab.traces import estimates
 
 INTERVAL_S = 1.0
 BEHIND = 12  # lines of the page that are not of call sites
-KEYS = "s sorts by live bytes or by growth   p pauses   w writes a snapshot   q quits"
+KEYS = "s sorts by live bytes or by growth   p pauses   w writes a snapshot   b opens a browser   q quits"
+ALL = 10_000  # lines of a page that is not cut
+WIDTH = 200  # characters of a line in the browser
 
 
 @dataclass
 class PageState:
+    copy: Path  # for the browser
     by_growth: bool = False
     paused: bool = False
     said: str = ""
@@ -42,6 +48,8 @@ class PageState:
             self.paused = not self.paused
         elif key == "w":
             self.said = source.write()
+        elif key == "b":
+            self.said = show_in_browser(page(self, ALL), self.copy)
         return key != "q"
 
     def take(self, glance: Glance) -> None:
@@ -50,9 +58,9 @@ class PageState:
             self.last = glance
 
 
-def show(source: Watchable, seconds: float) -> None:
+def show(source: Watchable, seconds: float, copy: Path) -> None:
     """Until the time is over, what is watched has ended, or the user quits."""
-    state, console = PageState(), Console()
+    state, console = PageState(copy), Console()
     ends = time.monotonic() + seconds
     with unbuffered_keys() as keys, Live(console=console, screen=True, auto_refresh=False) as live:
         while (began := time.monotonic()) < ends and (glance := source.look()):
@@ -64,6 +72,20 @@ def show(source: Watchable, seconds: float) -> None:
                     if not state.press(key, source):
                         return
                     live.update(page(state, console.height), refresh=True)
+
+
+def show_in_browser(shown: RenderableType, copy: Path) -> str:
+    """Write the page with all of its call sites; return what is said of it."""
+    console = Console(record=True, file=io.StringIO(), width=WIDTH)
+    console.print(shown)
+    try:
+        console.save_html(str(copy))
+    except OSError as error:
+        return f"{copy}: {error.strerror}"
+    has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    # Without a screen, a text browser would take the terminal.
+    opened = has_screen and click.launch(str(copy)) == 0
+    return f"{copy}: {'opened in a browser' if opened else 'written, to be opened in a browser'}"
 
 
 @contextlib.contextmanager

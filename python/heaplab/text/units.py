@@ -61,6 +61,18 @@ def show(value: float, unit: str) -> str:
     return f"{number}{'' if unit in ('1', '1/s') else ' '}{step.label}".strip()
 
 
+DURATIONS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "h"), (120, 60, "min"), (1, 1, "s"))
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it: "12.3 ms", "4.2 s", "5 min", "18.8 h", "3 days"."""
+    for least, unit, label in DURATIONS:
+        if seconds >= least:
+            number = seconds / unit
+            return f"{number:.3g} {label}" if number < 999.5 else f"{number:,.0f} {label}"
+    return f"{seconds * 1e3:.3g} ms"
+
+
 def ratio(value: float, places: int = 2) -> str:
     """0.7214 -> "0.72×"."""
     return f"{digits(value) if value >= 10 else f'{value:.{places}f}'}×" if isfinite(value) else NOTHING

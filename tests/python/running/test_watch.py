@@ -98,7 +98,9 @@ class Terminal:
         self.pid, self._screen = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            os.environ.update(TERM="xterm-256color", COLUMNS="140", LINES="40")
+            os.environ.update(
+                TERM="xterm-256color", COLUMNS="140", LINES="40", DISPLAY="", WAYLAND_DISPLAY=""
+            )
             os.execv(sys.executable, [sys.executable, "-m", "heaplab", *map(str, words)])
         self.text = ""
 
@@ -141,6 +143,10 @@ def test_a_page_has_call_sites_and_keys(tmp_path: Path, terminal: Terminal) -> N
     terminal.press("s")
     terminal.press("w")
     until(lambda: terminal.shows("growing.sample: a snapshot was added"), "a snapshot")
+    terminal.press("b")
+    until(lambda: terminal.shows("growing.watch.html: written, to be opened in a browser"), "a copy")
+    copy = re.sub("<.*?>|\\s+", " ", (tmp_path / "growing.watch.html").read_text())
+    assert re.search(r"resident .* caller .* grown \(growing.c:\d+\) &lt; main +[\d.]+ .iB", copy)
     terminal.press("p")
     until(lambda: terminal.shows("paused   s sorts"), "a paused page")
     terminal.press("q")

@@ -18,3 +18,11 @@ from heaplab.text import units
 )
 def test_a_value_is_shown_in_the_largest_unit_it_fills(value, unit, text):
     assert units.show(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0123, "12.3 ms"), (119.9, "120 s"), (300, "5 min"), (67_800, "18.8 h"), (1e9, "11,574 days")],
+)
+def test_a_duration_is_told_without_an_exponent(seconds: float, text: str) -> None:
+    assert units.duration(seconds) == text
