@@ -52,6 +52,16 @@ def limits(root: Path = ROOT, process: int | str = "self") -> GroupLimits:
     return GroupLimits(min(memory, default=None), min(left, default=None), min(cpus, default=None))
 
 
+def times_throttled(root: Path = ROOT) -> int | None:
+    """How often a `memory.high` of the own groups was passed; None without control groups of version 2."""
+    counts = [
+        statistic(group / "memory.events", "high")
+        for group, version in groups(root, "memory")
+        if version == 2 and (group / "memory.events").exists()
+    ]
+    return sum(counts) if counts else None
+
+
 def groups(root: Path, controller: str, process: int | str = "self") -> Iterator[tuple[Path, int]]:
     """The folders of a process's control group for a controller and of those above, with the version."""
     own: dict[str, str] = {}

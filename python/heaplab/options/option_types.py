@@ -76,6 +76,17 @@ class DurationOrAuto(click.ParamType[float | str, str | float]):
         return value if value == AUTO else DURATION.convert(value, param, ctx)
 
 
+class MemoryMark(click.ParamType[float | str, str | float]):
+    """A size in B, or HIGH."""
+
+    name = "size"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        return value if value == HIGH else SIZE.convert(value, param, ctx)
+
+
 class Percentage(click.ParamType[float, str | float]):
     """A percentage between 0 and 100, as a fraction."""
 
@@ -180,11 +191,13 @@ DURATION = Quantity(
 )
 # Starting a process takes milliseconds.
 TIME_LIMIT = replace(DURATION, least=0.1)
+HIGH = "memory.high"  # of the control group: where the kernel begins to throttle and to reclaim
 AUTO = "auto"  # a budget: as long as what is asked needs, at most LONGEST_AUTO_S
 LONGEST_AUTO_S = 1800.0
 NAMES = Names()
 DURATIONS = Durations()
 DURATION_OR_AUTO = DurationOrAuto()
+MEMORY_MARK = MemoryMark()
 SHARE = Percentage()
 SEED = Seed()
 PLACE = PathArgument()

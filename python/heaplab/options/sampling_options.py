@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from heaplab.options.option_types import DURATION, SIZE
+from heaplab.options.option_types import DURATION, MEMORY_MARK, SIZE
 
 DISTANCE = replace(SIZE, least=64, most=1 << 30, bound="")  # between two samples
 SAMPLE = click.option(
@@ -19,7 +19,8 @@ EVERY = click.option("--every", type=DURATION, help="With --sample: a snapshot e
 AT = click.option(
     "--at",
     multiple=True,
-    type=SIZE,
+    type=MEMORY_MARK,
     metavar="SIZE",
-    help="With --sample: a snapshot when the memory of the processes passes this; may be repeated.",
+    help="With --sample: a snapshot when the memory of the processes passes this, or, 'memory.high', the "
+    "mark of their control group (version 2); may be repeated.",
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from heaplab.machine import container
 from heaplab.machine.watch import page_kinds
 from heaplab.traces import mapped_code, sampled_process
 from heaplab.traces.sample_file import (
@@ -30,6 +31,7 @@ class SamplingPlan:
     mean: int  # B between two samples
     every: float | None = None  # s between snapshots
     marks: Sequence[int] = ()  # B of memory: at the first time that it is passed, a snapshot is taken
+    at_high: bool = False  # the same for `memory.high` of the control group
 
 
 class Sampling:
@@ -43,6 +45,7 @@ class Sampling:
         self._began = time.monotonic()
         self._next = self._began + (plan.every or float("inf"))
         self._marks = sorted(plan.marks)
+        self._throttled = container.times_throttled() if plan.at_high else None
         self._look_at = self._began
         self._asked = False
         self._left_out = 0
@@ -63,8 +66,13 @@ class Sampling:
         if now >= self._next:
             self._next = max(now, self._next + (self._plan.every or 0))
             return BY_TIME
-        if self._marks and now >= self._look_at:
-            self._look_at = now + MARKS_EVERY_S
+        if now < self._look_at:
+            return ""
+        self._look_at = now + MARKS_EVERY_S
+        if self._throttled is not None and self._throttled != container.times_throttled():
+            self._throttled = None
+            return "memory.high was passed"
+        if self._marks:
             memory = sum(resident(pid) for pid in self.running())
             passed = [mark for mark in self._marks if memory >= mark]
             self._marks = self._marks[len(passed) :]

@@ -7,6 +7,8 @@ from pathlib import Path
 from heaplab.arms.chosen_arms import BASELINE, arm_of
 from heaplab.catalog import contents as catalogs
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import container
+from heaplab.options.option_types import HIGH
 from heaplab.options.program_command import SAMPLE, TRACE
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
@@ -30,7 +32,7 @@ class RecordingOptions:
     functions: tuple[str, ...]
     sample: float | None = None  # B
     every: float | None = None
-    at: tuple[float, ...] = ()  # B
+    at: tuple[float | str, ...] = ()  # B, or HIGH
 
 
 def record(extra: tuple[Path, ...], program: tuple[str, ...], options: RecordingOptions) -> int:
@@ -69,7 +71,10 @@ def plan_of(options: RecordingOptions) -> SamplingPlan | None:
     for name, value in calls.items():
         if value:
             raise UsageError(f"{name} goes with a recording of all calls, not with --sample")
-    return SamplingPlan(int(options.sample), options.every, [int(mark) for mark in options.at])
+    if HIGH in options.at and container.times_throttled() is None:
+        raise UsageError(f"--at {HIGH}: no control groups of version 2 here; a size works everywhere")
+    marks = [int(mark) for mark in options.at if mark != HIGH]
+    return SamplingPlan(int(options.sample), options.every, marks, HIGH in options.at)
 
 
 def default_trace(program: tuple[str, ...], suffix: str = TRACE) -> Path:

@@ -49,6 +49,10 @@ def test_version_2_takes_the_tightest_limit_from_the_own_group_up(tmp_path: Path
     }
     root = written(tmp_path, files)
     assert container.limits(root) == container.GroupLimits(GIB, 0, 0.5)
+    assert container.times_throttled(root) is None
+    written(root, {"sys/fs/cgroup/a.slice/memory.events": "low 1\nhigh 3\nmax 9\n"})
+    written(root, {"sys/fs/cgroup/a.slice/b.scope/memory.events": "low 1\nhigh 4\nmax 9\n"})
+    assert container.times_throttled(root) == 7
 
 
 def test_version_1_under_a_path_that_only_the_host_knows(tmp_path: Path) -> None:
