@@ -3,7 +3,7 @@
 
 What runs were over time, what the processor counted, what was warmed and watched, and the options of every
 run are left out; so are the prefix that heaplab is installed under and the home directory. Figures of runs
-keep six digits. The atlas of the entry is that of the campaign. ENTRY ends in .xz, which every command that
+keep four digits. The atlas of the entry is that of the campaign. ENTRY ends in .xz, which every command that
 reads results unpacks. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
@@ -65,7 +65,7 @@ def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
 def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: rounded(part) for name, part in value.items()}
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return type(value)(float(f"{value:.4g}")) if type(value) in (int, float) else value
 
 
 if __name__ == "__main__":

@@ -98,9 +98,8 @@ def to_svg(figure: Figure, alt: str) -> str:
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<g) id="[a-zA-Z0-9]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
-    # Nobody sees less than a hundredth of a point. Only tags are rounded, not the text between them.
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)
+    svg = re.sub(r'(<g) id="[a-zA-Z0-9.]+_\d+"', r"\1", svg)  # equal in every figure, and never referred to
+    svg = dense(svg)
     for color, variable in replacements().items():
         svg = svg.replace(color, variable)
     svg = svg.replace("'DejaVu Sans'", "var(--font)").replace(", sans-serif", "")
@@ -111,18 +110,44 @@ def to_svg(figure: Figure, alt: str) -> str:
     width = float(box[1].split()[2])
     kind = ' class="wide"' if width > SINGLE[0] * 72 else ""
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" '
         f'aria-label="{escape(alt)}" viewBox="{box[1]}" style="width:{width * 4 / 3:.0f}px"{kind}>'
         f"<title>{escape(alt)}</title>"
     )
     return head + svg[opening.end() :]
 
 
+def dense(svg: str) -> str:
+    """The same picture without groups that say nothing, white space, and digits that nobody sees."""
+    svg = re.sub(r">\s+<", "><", svg)
+    unwrapped = 1
+    while unwrapped:
+        svg, unwrapped = re.subn(r"<g>((?:(?!</?g\b).)*)</g>", r"\1", svg, flags=re.DOTALL)
+    return re.sub(r"<[^>]*>", lambda tag: _dense_tag(tag[0]), svg)  # not the text between tags
+
+
+def _dense_tag(tag: str) -> str:
+    tag = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag.replace("xlink:href", "href"))
+    return re.sub(r'(?<= d=")[^"]+|(?<= [xy]=")[^"]+|(?<= transform=")[^"]+', _dense_numbers, tag)
+
+
+def _dense_numbers(text: re.Match[str]) -> str:
+    rounded = re.sub(r"\d+\.\d+", lambda number: f"{round(float(number[0]), 1):g}", text[0])
+    return re.sub(r"\s*([A-Z]|z|$)\s*", r"\1", rounded)
+
+
 def standalone(svg: str) -> str:
-    """A picture of a page as a file of its own: in light colours, on a ground of its own."""
+    """A picture of a page as a file of its own: in light colours, on a ground of its own, each style once."""
     for color, variable in replacements().items():
         svg = svg.replace(variable, color)
     svg = svg.replace("var(--font)", "DejaVu Sans, sans-serif")
     opening = svg.index(">") + 1
-    ground = f'<rect width="100%" height="100%" fill="{CHROME["surface"]}"/>'
-    return f"{svg[:opening]}{ground}{svg[opening:]}"
+    styles: dict[str, str] = {}
+    drawn = re.sub(
+        r'style="([^"]+)"',
+        lambda style: f'class="{styles.setdefault(style[1], f"s{len(styles)}")}"',
+        svg[opening:],
+    )
+    classes = "".join(f".{name}{{{style}}}" for style, name in styles.items())
+    ground = f'<style>{classes}</style><rect width="100%" height="100%" fill="{CHROME["surface"]}"/>'
+    return f"{svg[:opening]}{ground}{drawn}"
