@@ -3,8 +3,8 @@
 
 What runs were over time, what the processor counted, what was warmed and watched, and the options of every
 run are left out; so are the prefix that heaplab is installed under and the home directory. Figures of runs
-keep four digits. The atlas of the entry is that of the campaign. ENTRY ends in .xz, which every command that
-reads results unpacks. Example:
+keep four digits, which give the atlas of the campaign to a hundredth. ENTRY ends in .xz, which every
+command that reads results unpacks. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
 

@@ -78,13 +78,13 @@ def renew(catalog: Catalog, name: str, newer: Path) -> bool:
     """Obtain a release that is newer than the catalog's. Returns whether there was one."""
     allocator, _ = catalog.allocator(name)
     with StepDisplay(name) as steps:
-        found, reasons = newest.renewed(allocator, steps.tell)
+        renewed, reasons = newest.renewed(allocator, steps.tell)
     for reason in reasons:
         note(reason)
-    if found == allocator:
+    if renewed == allocator:
         return False
-    (newer / "allocators" / f"{found.id}.toml").write_text(newest.as_toml(found), encoding="utf-8")
-    note(f"{found.id}: {found.sources[0].package} {found.sources[0].version} is new")
+    (newer / "allocators" / f"{renewed.id}.toml").write_text(newest.as_toml(renewed), encoding="utf-8")
+    note(f"{renewed.id}: {renewed.sources[0].package} {renewed.sources[0].version} is new")
     return True
 
 

@@ -19,10 +19,10 @@ def opened(path: Path, most: int | None = None) -> Iterator[BufferedReader]:
     with naming(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise UsageError(f"{path}: not a regular file")
-            if most is not None and found.st_size > most:
+            if most is not None and status.st_size > most:
                 raise UsageError(f"{path}: is larger than {most >> 20} MiB")
             yield stream
 

@@ -108,14 +108,14 @@ def noise_of(studies: Iterable[Study]) -> Noise | None:
 
 def paces_of(studies: Iterable[Study]) -> dict[str, float]:
     """Seconds that one more block of every cell takes, by candidate; the baseline is the first."""
-    found: dict[str, float] = {}
+    paces: dict[str, float] = {}
     for study in studies:
         for name in (*study.candidates, study.control):
             runs = [run for (_, other), good in study.good.items() if other == name for run in good.values()]
             if runs:
                 cells = sum(other == name for _, other in study.good)
-                found[name] = found.get(name, 0.0) + cells * fmean(map(seconds, runs))
-    return found
+                paces[name] = paces.get(name, 0.0) + cells * fmean(map(seconds, runs))
+    return paces
 
 
 def seconds_of_round(studies: Iterable[Study]) -> float:

@@ -50,8 +50,8 @@ class CommitTrial:
 
     @property
     def worse(self) -> set[Compared]:
-        found = [cell for cell in self.cells if cell["verdict"] == GateVerdict.WORSE]
-        return {(cell["experiment"], tuple(cell["cell"].items()), cell["measure"]) for cell in found}
+        cells = [cell for cell in self.cells if cell["verdict"] == GateVerdict.WORSE]
+        return {(cell["experiment"], tuple(cell["cell"].items()), cell["measure"]) for cell in cells}
 
 
 class CommitGate:
@@ -86,16 +86,16 @@ class CommitGate:
             return known
         base_tree = self._built(base)
         try:
-            found = self._measured(base_tree, self._built(commit), self.folder / name, concerned, afresh)
+            outcome = self._measured(base_tree, self._built(commit), self.folder / name, concerned, afresh)
         except HeaplabError as error:
             if isinstance(error, UsageError) and not concerned:
                 raise  # the request is wrong, not the commit
-            found = CommitTrial(State.UNUSABLE, why=str(error))
-        self._known[name] = found
+            outcome = CommitTrial(State.UNUSABLE, why=str(error))
+        self._known[name] = outcome
         every = {name: asdict(cell) for name, cell in self._known.items()}
         content = {"question": self._question, "known": every}
         write_text(self.folder / FILE_NAME, json.dumps(content, indent=2))
-        return found
+        return outcome
 
     def _built(self, commit: Commit) -> Path:
         if not self._options.quiet and not self._builds.is_built(commit):
@@ -118,16 +118,16 @@ class CommitGate:
         paths, stopped = [folder / store.FILE_NAME], ""
         if work.instructions == ONLY_CALLGRIND or not is_measured(folder, request):
             paths, stopped = run_gate.measured(request, folder, limits, options, WholeBudget(request.budget))
-        found = judged(paths, limits, concerned)
+        outcome = judged(paths, limits, concerned)
         for times in MORE_BUDGETS if work.instructions != ONLY_CALLGRIND else ():
-            if not stopped and found.state is State.COULD_NOT_TELL and not found.why:
+            if not stopped and outcome.state is State.COULD_NOT_TELL and not outcome.why:
                 note(f"could not tell yet: going on for {times} times the budget")
                 longer = auto_budget.measure_longer
                 stopped = longer(load(paths[0]), request, times * (options.budget or 0), options)
-                found = judged(paths, limits, concerned)
+                outcome = judged(paths, limits, concerned)
         if stopped:
             raise click.exceptions.Exit(1)
-        return found
+        return outcome
 
     def _read(self) -> dict[str, CommitTrial]:
         """The kept results. Raises UsageError if the folder belongs to another bisection."""

@@ -59,7 +59,7 @@ def search_all(last: int, state_of: Callable[[int, int], State]) -> Stretches:
 
     What is worse in one half and better again in the same half is not seen.
     """
-    found, blank = Stretches(), set[int]()
+    stretches, blank = Stretches(), set[int]()
 
     def halve(good: int, bad: int) -> None:
         undecided = 0
@@ -71,16 +71,16 @@ def search_all(last: int, state_of: Callable[[int, int], State]) -> Stretches:
                 return
             blank.add(place)
             undecided += state is State.COULD_NOT_TELL
-        found.worse.append((good, bad))
+        stretches.worse.append((good, bad))
 
     def take(good: int, bad: int, state: State) -> None:
         if state is State.WORSE:
             halve(good, bad)
         elif state is not State.NOT_WORSE:
-            found.untold.append((good, bad))
+            stretches.untold.append((good, bad))
 
     halve(0, last)
-    return found
+    return stretches
 
 
 def next_place(good: int, bad: int, blank: set[int]) -> int | None:

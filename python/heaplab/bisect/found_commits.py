@@ -99,11 +99,11 @@ def described(commit: Commit) -> str:
     return f"{commit.short} {commit.subject} ({commit.author}, {commit.date})"
 
 
-def plain(found: Found) -> dict[str, Any]:
+def plain(result: Found) -> dict[str, Any]:
     """The result as JSON has it."""
 
     def told(stretch: Stretch) -> dict[str, Any]:
-        commit, trial = found.line[stretch[1]], found.tried.get(stretch)
+        commit, trial = result.line[stretch[1]], result.tried.get(stretch)
         return {
             "commit": commit.name,
             "subject": commit.subject,
@@ -117,21 +117,21 @@ def plain(found: Found) -> dict[str, Any]:
     def explained(step: WorseStep) -> dict[str, Any]:
         cells = step.trial.cells if step.trial else []
         return {
-            "after": found.line[step.good].name,
+            "after": result.line[step.good].name,
             "commits": [told((0, place)) for place in range(step.good + 1, step.bad + 1)],
             "state": str(step.trial.state) if step.trial else "",
-            "cells": [cell | {"share": found.share(step, cell)} for cell in cells],
+            "cells": [cell | {"share": result.share(step, cell)} for cell in cells],
         }
 
-    first = found.steps[0] if found.steps and not found.every else None
+    first = result.steps[0] if result.steps and not result.every else None
     return {
         "schema": 1,
-        "says": found.says,
+        "says": result.says,
         "old": told((0, 0)),
-        "new": told((0, len(found.line) - 1)),
+        "new": told((0, len(result.line) - 1)),
         "first_worse": told((0, first.bad)) if first and first.is_exact else None,
         "last_not_worse": told((0, first.good)) if first else None,
-        "steps": [explained(step) for step in found.steps],
-        "untold": [[found.line[good].name, found.line[bad].name] for good, bad in found.untold],
-        "tried": [{"base": found.line[at[0]].name, **told(at)} for at in sorted(found.tried)],
+        "steps": [explained(step) for step in result.steps],
+        "untold": [[result.line[good].name, result.line[bad].name] for good, bad in result.untold],
+        "tried": [{"base": result.line[at[0]].name, **told(at)} for at in sorted(result.tried)],
     }

@@ -39,13 +39,13 @@ def bisect(
     repository = Repository(place)
     line = repository.line(commits)
     gate = CommitGate(catalogs.load(extra), work, CommitBuilds(repository, build), line[0], options)
-    found = Search(line, gate, quiet=options.quiet).found(every=every)
+    result = Search(line, gate, quiet=options.quiet).found(every=every)
     if options.as_json:
-        click.echo(json.dumps(plain(found)))
+        click.echo(json.dumps(plain(result)))
     else:
-        print_found(found)
+        print_found(result)
         click.echo(f"\nresults: {gate.folder}")
-    return found.status
+    return result.status
 
 
 class Search:
@@ -106,40 +106,42 @@ def in_words(trial: CommitTrial) -> str:
     return ": ".join(filter(None, [trial.state, trial.why, *ratios]))
 
 
-def print_found(found: Found) -> None:
+def print_found(result: Found) -> None:
     out = console()
-    color = "yellow" if found.status else "red" if found.steps else "green"
-    put(out, f"[bold {color}]{escape(found.says)}[/]")
-    for step in found.steps:
+    color = "yellow" if result.status else "red" if result.steps else "green"
+    put(out, f"[bold {color}]{escape(result.says)}[/]")
+    for step in result.steps:
         if not step.is_exact:
-            print_range(found, step)
-    cells = found.last.cells
-    if found.steps:
+            print_range(result, step)
+    cells = result.last.cells
+    if result.steps:
         cells = [cell for cell in cells if cell["verdict"] == State.WORSE]
-        print_shares(found, cells)
+        print_shares(result, cells)
     elif cells:
         columns = [Column("measure", [measure_of(cell) for cell in cells]), *ratios("to OLD", cells)]
         put_table(out, columns)
-    for good, bad in found.untold:
-        put(out, f"could not tell from {found.line[good].short} to {found.line[bad].short}: not looked into")
-    if found.steps:
-        put(out, escape(explained(found, cells[0])))
+    for good, bad in result.untold:
+        put(
+            out, f"could not tell from {result.line[good].short} to {result.line[bad].short}: not looked into"
+        )
+    if result.steps:
+        put(out, escape(explained(result, cells[0])))
 
 
-def print_range(found: Found, step: WorseStep) -> None:
+def print_range(result: Found, step: WorseStep) -> None:
     """The commits of which one is worse, each as it was tried."""
     for place in range(step.good + 1, step.bad + 1):
-        trials = [trial for (_, tried), trial in sorted(found.tried.items()) if tried == place]
+        trials = [trial for (_, tried), trial in sorted(result.tried.items()) if tried == place]
         said = in_words(trials[0]) if trials else "not looked at"
-        put(console(), escape(f"{described(found.line[place])}: {said}"), indent=2)
+        put(console(), escape(f"{described(result.line[place])}: {said}"), indent=2)
 
 
-def print_shares(found: Found, cells: Sequence[Cell]) -> None:
+def print_shares(result: Found, cells: Sequence[Cell]) -> None:
     """For each measure that is worse in NEW, what each step makes of it and what is left."""
     rows: list[tuple[str, Cell, Cell, float | None]] = []
     for cell in cells:
-        for step in found.steps:
-            rows.append((name_of(found, step), cell, cell_in(step.trial, cell), found.share(step, cell)))
+        for step in result.steps:
+            rows.append((name_of(result, step), cell, cell_in(step.trial, cell), result.share(step, cell)))
         rows.append(("NEW to OLD", cell, cell, 1.0))
     columns = [
         Column("commit", [escape(name) for name, *_ in rows]),
@@ -150,21 +152,21 @@ def print_shares(found: Found, cells: Sequence[Cell]) -> None:
     put_table(console(), columns)
 
 
-def explained(found: Found, cell: Cell) -> str:
+def explained(result: Found, cell: Cell) -> str:
     """How much of NEW's difference in a cell the found commits explain, and where the rest may be."""
-    steps = found.told if found.every else [step for step in found.steps if step.is_exact]
+    steps = result.told if result.every else [step for step in result.steps if step.is_exact]
     if not steps:
-        return "No commit is by itself above the limit." if found.every else ""
-    known = sum(found.share(step, cell) or 0.0 for step in steps)
+        return "No commit is by itself above the limit." if result.every else ""
+    known = sum(result.share(step, cell) or 0.0 for step in steps)
     these = "This commit explains" if len(steps) == 1 else f"These {len(steps)} commits explain"
     said = f"{these} {percent(known)} of the {ratio_of(cell)} that NEW takes in {measure_of(cell)}."
-    if not found.told:
+    if not result.told:
         said += " Measured afresh it is within the limit, which small steps cross together."
-    return said if found.every or known >= MOSTLY else f"{said} --all finds every commit above the limit."
+    return said if result.every or known >= MOSTLY else f"{said} --all finds every commit above the limit."
 
 
-def name_of(found: Found, step: WorseStep) -> str:
-    commit = found.line[step.bad]
+def name_of(result: Found, step: WorseStep) -> str:
+    commit = result.line[step.bad]
     return f"{commit.short} {commit.subject}" if step.is_exact else f"up to {commit.short}"
 
 

@@ -18,14 +18,14 @@ UNITS = {"calls": "1", "bytes": "B", "peak": "B"}
 MOST_ROWS = 20
 
 
-def headline(budget: Budget, found: Sequence[Beyond]) -> str:
-    if not found:
+def headline(budget: Budget, excesses: Sequence[Beyond]) -> str:
+    if not excesses:
         asked = units.counted(len(budget.sites), "call site")
         return f"WITHIN BUDGET: {asked} of {units.counted(len(budget.threads), 'thread')}, and all others."
-    sites = sum(excess.spender != WHOLE for excess in found)
+    sites = sum(excess.spender != WHOLE for excess in excesses)
     if not sites:
-        return f"OVER BUDGET: the whole program, by many call sites a little: {more(found[0])}."
-    first = found[0]
+        return f"OVER BUDGET: the whole program, by many call sites a little: {more(excesses[0])}."
+    first = excesses[0]
     return (
         f"OVER BUDGET: {units.counted(sites, 'call site')}; most grew {first.spender.site} of thread "
         f"{first.spender.thread}: {more(first)}."
@@ -56,29 +56,29 @@ def field(beyond: Beyond, what: str) -> str:
     return planned if planned == now else f"{planned} → {now}"
 
 
-def print_budget(budget: Budget, found: Sequence[Beyond], costs: str, console: Console) -> None:
-    put(console, f"[bold {'red' if found else 'green'}]{escape(headline(budget, found))}[/]")
+def print_budget(budget: Budget, excesses: Sequence[Beyond], costs: str, console: Console) -> None:
+    put(console, f"[bold {'red' if excesses else 'green'}]{escape(headline(budget, excesses))}[/]")
     if costs:
         put(console, escape(costs))
-    rows = [fields(excess) for excess in found[:MOST_ROWS]]
+    rows = [fields(excess) for excess in excesses[:MOST_ROWS]]
     if rows:
         texts = [[escape(text) for text in column] for column in zip(*rows, strict=True)]
         put_table(console, [Column(head, column) for head, column in zip(HEADS, texts, strict=True)])
-    if len(found) > MOST_ROWS:
-        put(console, f"and {len(found) - MOST_ROWS} more")
+    if len(excesses) > MOST_ROWS:
+        put(console, f"and {len(excesses) - MOST_ROWS} more")
 
 
-def as_markdown(budget: Budget, found: Sequence[Beyond], costs: str, command: str) -> str:
+def as_markdown(budget: Budget, excesses: Sequence[Beyond], costs: str, command: str) -> str:
     """A table for a comment on a pull request."""
-    table = markdown.table(HEADS, [fields(excess) for excess in found]) if found else ""
+    table = markdown.table(HEADS, [fields(excess) for excess in excesses]) if excesses else ""
     return "\n".join(
-        [f"**heaplab budget: {headline(budget, found)}**", "", costs, "", table, f"`{command}`", ""]
+        [f"**heaplab budget: {headline(budget, excesses)}**", "", costs, "", table, f"`{command}`", ""]
     )
 
 
-def write_junit(budget: Budget, found: Sequence[Beyond], path: Path) -> None:
+def write_junit(budget: Budget, excesses: Sequence[Beyond], path: Path) -> None:
     """A test case for each call site that is budgeted or beyond. Raises OSError."""
-    failed = {excess.spender: excess for excess in found}
+    failed = {excess.spender: excess for excess in excesses}
     suite = TestSuite("heaplab budget")
     suite.add_testcases(
         [case_of(spender, failed.get(spender)) for spender in dict.fromkeys([*budget.sites, *failed])]

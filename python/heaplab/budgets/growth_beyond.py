@@ -29,12 +29,12 @@ class Beyond:
 def beyond(budget: Budget, spending: Spending) -> list[Beyond]:
     """The call sites beyond their budget, the most bytes first; the whole program at the end."""
     planned = budget.sites
-    found = [
+    excesses = [
         judged(budget, spender, planned.get(spender, NONE), spent) for spender, spent in spending.of.items()
     ]
-    found.sort(key=lambda excess: (-excess.more.bytes, -excess.more.calls, excess.spender))
-    found.append(judged(budget, WHOLE, budget.total, spending.total))
-    return [excess for excess in found if excess.grown]
+    excesses.sort(key=lambda excess: (-excess.more.bytes, -excess.more.calls, excess.spender))
+    excesses.append(judged(budget, WHOLE, budget.total, spending.total))
+    return [excess for excess in excesses if excess.grown]
 
 
 def judged(budget: Budget, spender: Spender, allowance: Allowance, now: Spent) -> Beyond:
@@ -50,9 +50,9 @@ def in_each(runs: Sequence[Sequence[Beyond]]) -> list[Beyond]:
     """The call sites that are beyond their budget in every run, with the amounts of the last run."""
     *before, last = runs
     known = [{(excess.spender, what) for excess in run for what in excess.grown} for run in before]
-    found = []
+    excesses = []
     for each in last:
         grown = tuple(what for what in each.grown if all((each.spender, what) in run for run in known))
         if grown:
-            found.append(Beyond(each.spender, each.planned, each.now, each.most, grown))
-    return found
+            excesses.append(Beyond(each.spender, each.planned, each.now, each.most, grown))
+    return excesses

@@ -56,15 +56,15 @@ def budget(extra: tuple[Path, ...], file: Path, program: tuple[str, ...], option
         write(file, shlex.join(program), recorded, options.recordings, tolerance)
         return 0
     assert known
-    found = judged(known, recorded, options.recordings)
-    costs = recorded.cost_of(found) if found else ""
+    excesses = judged(known, recorded, options.recordings)
+    costs = recorded.cost_of(excesses) if excesses else ""
     if options.markdown:
-        text = budget_output.as_markdown(known, found, costs, shlex.join(program))
+        text = budget_output.as_markdown(known, excesses, costs, shlex.join(program))
         options.markdown.write_text(text, encoding="utf-8")
     if options.junit:
-        budget_output.write_junit(known, found, options.junit)
-    budget_output.print_budget(known, found, costs, console())
-    return OVER if found else 0
+        budget_output.write_junit(known, excesses, options.junit)
+    budget_output.print_budget(known, excesses, costs, console())
+    return OVER if excesses else 0
 
 
 class Recorder:
@@ -88,14 +88,14 @@ class Recorder:
         self._last = of_process(self.trace, summary, number, ProgressNote("reading events"))
         return self._last
 
-    def cost_of(self, found: Sequence[Beyond]) -> str:
+    def cost_of(self, excesses: Sequence[Beyond]) -> str:
         """What the growth in the last recording costs, by replay."""
         assert self._last
         with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("budget") as display:
             display.tell("replaying with the growth and without")
             recording = Recording(self.trace, self._last.process, Path(folder))
             arm = arm_of(catalogs.load(self._extra), BASELINE)
-            return what_growth_costs.cost_of(found, self._last, recording, arm)
+            return what_growth_costs.cost_of(excesses, self._last, recording, arm)
 
 
 def write(file: Path, program: str, recorded: Recorder, runs: int, tolerance: Tolerance) -> None:

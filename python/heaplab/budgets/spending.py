@@ -43,14 +43,14 @@ class Spending(NamedTuple):
 
 def spending_of(profile: Profile) -> Spending:
     threads = threads_of(profile)
-    found: defaultdict[Spender, Spent] = defaultdict(Spent)
+    spent: defaultdict[Spender, Spent] = defaultdict(Spent)
     for share in profile.shares:
         if share.thread != NOBODY:  # NOBODY: the block lived when the recording began
             spender = Spender(threads.get(share.thread, UNNAMED), site_of(profile, share.site))
-            found[spender] = found[spender].plus(Spent(share.blocks, share.bytes, share.most_bytes))
-    every = reduce(Spent.plus, found.values(), Spent())
+            spent[spender] = spent[spender].plus(Spent(share.blocks, share.bytes, share.most_bytes))
+    every = reduce(Spent.plus, spent.values(), Spent())
     peak = sum(most for thread, most in profile.thread_peaks.items() if thread != NOBODY)
-    return Spending(every._replace(peak=peak), dict(found))
+    return Spending(every._replace(peak=peak), dict(spent))
 
 
 def threads_of(profile: Profile) -> dict[int, str]:

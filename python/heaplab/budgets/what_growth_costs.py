@@ -15,9 +15,9 @@ from heaplab.traces.profile import Profile
 WORTH_MEMORY = 0.01  # share of the peak that matters
 
 
-def cost_of(found: Sequence[Beyond], profile: Profile, recording: Recording, arm: Arm) -> str:
+def cost_of(excesses: Sequence[Beyond], profile: Profile, recording: Recording, arm: Arm) -> str:
     """A sentence on whether the growth matters for time or memory; "" if no call site grew by itself."""
-    shares = shares_of(found, profile)
+    shares = shares_of(excesses, profile)
     if not shares:
         return ""
     grown = recording.workload("grown").path
@@ -36,13 +36,13 @@ def cost_of(found: Sequence[Beyond], profile: Profile, recording: Recording, arm
     return "By replay the growth matters neither for time nor for peak memory."
 
 
-def shares_of(found: Sequence[Beyond], profile: Profile) -> dict[int, float]:
+def shares_of(excesses: Sequence[Beyond], profile: Profile) -> dict[int, float]:
     """By number of a call site, the share of its blocks that is growth; the same for all sites of a name."""
     totals: defaultdict[str, Spent] = defaultdict(Spent)
     for spender, spent in spending_of(profile).of.items():
         totals[spender.site] = totals[spender.site].plus(spent)
     shares: defaultdict[str, float] = defaultdict(float)
-    for cost in found:
+    for cost in excesses:
         if cost.spender != WHOLE:
             whole = totals[cost.spender.site]
             shares[cost.spender.site] += max(

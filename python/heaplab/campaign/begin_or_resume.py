@@ -208,9 +208,9 @@ def earlier(path: Path, request: Request) -> store.Results | None:
     """The results of the same campaign in the file, with the same arms on this machine; None without any."""
     if not path.exists():
         return None
-    found = store.load(path)
-    same = found.campaign.id == campaign_of(request).id and same_machine(found.host)
-    return found if same else None
+    results = store.load(path)
+    same = results.campaign.id == campaign_of(request).id and same_machine(results.host)
+    return results if same else None
 
 
 def same_machine(known: Host | None) -> bool:

@@ -77,8 +77,8 @@ class PilotRunner:
         seen = wall >= SHORT_PROGRAM_S or all(process.peak_memory for process in processes)
         executions = 1 if cell.workload.server else executions_of(wall, most)
         covered = [] if campaign.instructions else self._covered(campaign, cell)
-        found = Pilot(wall_time=wall, executions=executions, memory=seen, coverage=covered)
-        tried = campaign.model_copy(update={"pilot": found})
+        pilot = Pilot(wall_time=wall, executions=executions, memory=seen, coverage=covered)
+        tried = campaign.model_copy(update={"pilot": pilot})
         self.say(outcome_of_pilot(tried, cell, limit))
         return tried
 

@@ -151,10 +151,10 @@ def looks(least: int, most: int) -> tuple[int, ...]:
     The numbers are fixed beforehand. They get further apart, because every look is one more chance to stop by
     luck.
     """
-    found = [least]
-    while found[-1] < most:
-        found.append(min(most, max(found[-1] + 1, round(found[-1] * 1.5))))
-    return tuple(found)
+    places = [least]
+    while places[-1] < most:
+        places.append(min(most, max(places[-1] + 1, round(places[-1] * 1.5))))
+    return tuple(places)
 
 
 def time_limit(campaign: Campaign, cell: Cell) -> float:

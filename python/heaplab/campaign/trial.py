@@ -107,10 +107,10 @@ def forecast(
     """The forecast by the trials. Raises the error of a run that cannot be prepared."""
     counted = between_runs(campaign)
     runs, most = counted.runs, counted.runs_most
-    found = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
-    known = [run.process.wall_time for run in found if run.process and run.status is Status.OK]
-    longer = any(run.status is Status.TIMEOUT for run in found)
-    known += [patience for run in found if run.status is Status.TIMEOUT]
+    durations = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
+    known = [run.process.wall_time for run in durations if run.process and run.status is Status.OK]
+    longer = any(run.status is Status.TIMEOUT for run in durations)
+    known += [patience for run in durations if run.status is Status.TIMEOUT]
     if not known:
         return Forecast(runs, most, unknown=1)
     each = sum(known) / len(known) + BETWEEN_S

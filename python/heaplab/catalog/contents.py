@@ -72,10 +72,10 @@ class CatalogTables(Mapping[str, Kind], Generic[Kind]):
 
     @cached_property
     def _tables(self) -> dict[str, Kind]:
-        found: dict[str, Kind] = {}
+        tables: dict[str, Kind] = {}
         for path in self._files:
-            found |= toml_file.load_tables(self._kind(), path)
-        return found
+            tables |= toml_file.load_tables(self._kind(), path)
+        return tables
 
     def __getitem__(self, identifier: str) -> Kind:
         return self._tables[identifier]
@@ -138,18 +138,18 @@ class Catalog:
 
         In each experiment the aspect takes the place of the aspect's id.
         """
-        found: dict[str, spec.Experiment] = {}
+        matching: dict[str, spec.Experiment] = {}
         for pattern in patterns:
             ids = fnmatch.filter(self.experiments, pattern) or fnmatch.filter(
                 self.experiments, f"{pattern}/*"
             )
             if not ids:
                 raise UsageError(f"no experiment {pattern!r}; `heaplab show experiments` names them")
-            found |= {identifier: self.experiments[identifier] for identifier in ids}
-        for item in found.values():
+            matching |= {identifier: self.experiments[identifier] for identifier in ids}
+        for item in matching.values():
             if item.workload not in self.workloads:
                 raise UsageError(f"experiment {item.id}: no workload {item.workload!r}")
-        return list(map(self._with_aspect, found.values()))
+        return list(map(self._with_aspect, matching.values()))
 
     def _with_aspect(self, item: spec.Experiment) -> spec.Experiment:
         if not isinstance(item.aspect, str) or not item.aspect:

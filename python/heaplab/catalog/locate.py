@@ -50,10 +50,10 @@ class ObtainedLibrary:
     def beside(cls, folder: Path) -> Self | None:
         """None without the file, or with a damaged one: the library is not complete."""
         try:
-            found = cls(**json.loads(regular_file.content_of(folder / OBTAINED)))
+            obtained = cls(**json.loads(regular_file.content_of(folder / OBTAINED)))
         except (UsageError, ValueError, TypeError, RecursionError):
             return None
-        return found if isinstance(found.library, str) and isinstance(found.version, str) else None
+        return obtained if isinstance(obtained.library, str) and isinstance(obtained.version, str) else None
 
     def write(self, folder: Path) -> None:
         (folder / OBTAINED).write_text(json.dumps(asdict(self), indent=2) + "\n")
@@ -77,8 +77,8 @@ def locate(catalog: Catalog, name: str) -> Arm:
     """
     allocator, variant = catalog.allocator(name)
     refuse_unsafe(name, allocator)
-    _, found = find_first(name, allocator, variant)
-    return describe(name, allocator, variant, found)
+    _, library = find_first(name, allocator, variant)
+    return describe(name, allocator, variant, library)
 
 
 def is_here(catalog: Catalog, name: str) -> bool:
@@ -98,12 +98,12 @@ def found_here(catalog: Catalog, name: str) -> FoundLibrary:
     """
     allocator, variant = catalog.allocator(name)
     refuse_unsafe(name, allocator)
-    source, found = find_first(name, allocator, variant)
-    if source.kind == "system" and found.path:
+    source, library = find_first(name, allocator, variant)
+    if source.kind == "system" and library.path:
         from heaplab.machine import elf
 
-        elf.check_allocator(found.path)
-    return found
+        elf.check_allocator(library.path)
+    return library
 
 
 def refuse_unsafe(name: str, allocator: Allocator) -> None:
@@ -122,15 +122,15 @@ def fault_on_kernel(allocator: Allocator, release: str) -> str:
 
 def version_of(release: str) -> tuple[int, ...]:
     """ "6.19.3-amd64" -> (6, 19)."""
-    found = re.match(r"(\d+)\.(\d+)", release)
-    return (int(found[1]), int(found[2])) if found else ()
+    match = re.match(r"(\d+)\.(\d+)", release)
+    return (int(match[1]), int(match[2])) if match else ()
 
 
 def find_first(name: str, allocator: Allocator, variant: Variant | None) -> tuple[Source, FoundLibrary]:
     """Return the first source with a library on this machine, and the library. Else raises NotHereError."""
     for source in allocator.sources:
-        if found := find(allocator.id, source, variant):
-            return source, found
+        if library := find(allocator.id, source, variant):
+            return source, library
     raise NotHereError(f"{name}: not on this machine; {how_to_obtain(allocator)}")
 
 
@@ -202,23 +202,23 @@ def describe(
     name: str,
     allocator: Allocator,
     variant: Variant | None,
-    found: FoundLibrary,
+    library: FoundLibrary,
 ) -> Arm:
     from heaplab.machine import elf
     from heaplab.results.records import Arm
 
     environment = joined(allocator.environment, variant.environment if variant else {})
     preload: list[Path] = []
-    if found.path:
-        elf.check_allocator(found.path)
-        preload = [found.path.resolve()]  # as /proc/PID/maps and dladdr will name it
+    if library.path:
+        elf.check_allocator(library.path)
+        preload = [library.path.resolve()]  # as /proc/PID/maps and dladdr will name it
         if allocator.library_path:
-            environment = environment | {"LD_LIBRARY_PATH": str(found.path.parent)}
+            environment = environment | {"LD_LIBRARY_PATH": str(library.path.parent)}
         loadable(str(preload[0]))  # raises UsageError if the library cannot be preloaded
     return Arm(
         allocator=name,
         title=variant.title if variant else allocator.title,
-        version=found.version,
+        version=library.version,
         preload=[str(path) for path in preload],
         environment=environment,
         beside=native.beside(environment),

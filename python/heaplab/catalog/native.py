@@ -32,11 +32,11 @@ def helper(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def needed(found: Path | None, name: str) -> Path:
+def needed(path: Path | None, name: str) -> Path:
     """The path of a part without which a command cannot work. Raises HeaplabError if there is none."""
-    if found is None:
+    if path is None:
         raise HeaplabError(f"{name} is missing: heaplab is not completely installed")
-    return found
+    return path
 
 
 def program(own: OwnProgram) -> Path | None:
@@ -57,7 +57,7 @@ def beside(environment: Mapping[str, str]) -> list[str]:
     """The libraries that an arm with these variables preloads beside its malloc."""
     if TRIM not in environment:
         return []
-    found = library(LIBRARY)
-    if found is None:
+    path = library(LIBRARY)
+    if path is None:
         raise HeaplabError("trim=: this build of heaplab has not the library for it")
-    return [str(found)]
+    return [str(path)]

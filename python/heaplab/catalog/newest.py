@@ -37,12 +37,12 @@ def renewed(allocator: Allocator, tell: Tell) -> tuple[Allocator, list[str]]:
             upstream = f"{source.package} {version}" if source.upstream else ""
             newer = replace(source, version=version, upstream=upstream, sha256={})
             sources = [newer, *allocator.sources[:place], *allocator.sources[place + 1 :]]
-            found = replace(allocator, sources=sources)
-            obtain.obtain(found, newer, tell)
+            newer_allocator = replace(allocator, sources=sources)
+            obtain.obtain(newer_allocator, newer, tell)
         except CannotObtainError as error:
             reasons.append(f"{allocator.id}: newest {source.package} not obtained: {error}")
         else:
-            return found, reasons
+            return newer_allocator, reasons
     return allocator, reasons
 
 
@@ -59,10 +59,10 @@ def newest_version(source: Source) -> str:
     obtain.need("cargo")
     with tempfile.TemporaryDirectory(prefix="newest-") as name:  # a folder without a Cargo.toml above
         said = obtain.run(["cargo", "info", "--quiet", source.package], Path(name))
-    found = re.search(r"^version: (\S+)", said, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^version: (\S+)", said, re.MULTILINE)
+    if match is None:
         raise CannotObtainError("cargo named no version")
-    return found[1]
+    return match[1]
 
 
 def news(allocator: Allocator, tell: Tell) -> list[str]:

@@ -89,10 +89,10 @@ def obtain(allocator: Allocator, source: Source, tell: Tell) -> Arm:
             new.rename(final)
     except OSError as error:
         raise CannotObtainError(f"{error.filename or final}: {error.strerror}") from error
-    found = locate.find(allocator.id, source, None)
-    if found is None:
+    installed = locate.find(allocator.id, source, None)
+    if installed is None:
         raise CannotObtainError(f"{final}: vanished")
-    return locate.describe(allocator.id, allocator, None, found)
+    return locate.describe(allocator.id, allocator, None, installed)
 
 
 def verify(library: Arm) -> None:
@@ -191,10 +191,10 @@ def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
 
 
 def library_in(folder: Path, source: Source) -> Path:
-    found = locate.first_match(folder, source.library)
-    if found is None:
+    library = locate.first_match(folder, source.library)
+    if library is None:
         raise CannotObtainError(f"there is no {source.library} in it")
-    return found
+    return library
 
 
 def need(*programs: str) -> None:
@@ -207,10 +207,10 @@ def missing(*programs: str) -> list[str]:
 
 
 def only(paths: Iterable[Path], otherwise: str) -> Path:
-    found = sorted(paths)
-    if not found:
+    ascending = sorted(paths)
+    if not ascending:
         raise CannotObtainError(otherwise)
-    return found[0]
+    return ascending[0]
 
 
 def sha256(path: Path) -> str:

@@ -52,7 +52,7 @@ def checked(kind: type[Kind], path: Path | str, content: dict[str, Any], place: 
     from pydantic import ValidationError
 
     try:
-        found: Kind = checker(kind).validate_python(content)  # type: ignore[arg-type]
+        parsed: Kind = checker(kind).validate_python(content)  # type: ignore[arg-type]
     except ValidationError as error:
         raise UsageError(f"{path}: {place}{fault_of(error, '(file)')}") from error
-    return found
+    return parsed

@@ -57,12 +57,12 @@ def make(plan: Path, arms: Iterable[Arm], builds: Mapping[str, Sequence[Path]], 
     """
     own = native.root().resolve()
     every = [(arm.allocator, Path(path), arm.version) for arm in arms for path in arm.preload]
-    found = [(name, path, version) for name, path, version in every if not path.is_relative_to(own)]
-    found += [(name, path, "") for name, paths in builds.items() for path in paths]
+    outside = [(name, path, version) for name, path, version in every if not path.is_relative_to(own)]
+    outside += [(name, path, "") for name, paths in builds.items() for path in paths]
     files = sorted(wheels.glob("*.whl")) if wheels else []
     if wheels and not any(path.name.startswith("heaplab-") for path in files):
         raise UsageError(f"{wheels}: no wheel of heaplab there")
-    described = [(name, path, version, elf.build_of(path)) for name, path, version in found]
+    described = [(name, path, version, elf.build_of(path)) for name, path, version in outside]
     if not (described or files):
         return ""
     folder = plan / FOLDER

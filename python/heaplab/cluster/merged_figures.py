@@ -55,7 +55,7 @@ def strip(merged: Merged, group: str, kind: str, metric: str) -> Drawing | None:
 
 def scaling(merged: Merged) -> list[Drawing]:
     """Curves over numbers of threads, relative to one: a figure for each kind of machine and cell."""
-    found = []
+    figures = []
     for group, ratios in merged.scaling.items():
         places = dict.fromkeys((about.experiment, rest_of(about), about.metric) for about in ratios)
         for place in places:
@@ -64,8 +64,8 @@ def scaling(merged: Merged) -> list[Drawing]:
                 if (about.experiment, rest_of(about), about.metric) == place:
                     threads = float(dict(about.cell)[THREADS])
                     points.setdefault(about.allocator, []).append((threads, over.mean.inverse()))
-            found.append(curve(merged, group, place[0], dict(place[1]), points))
-    return found
+            figures.append(curve(merged, group, place[0], dict(place[1]), points))
+    return figures
 
 
 def rest_of(about: RatioOf) -> tuple[tuple[str, object], ...]:

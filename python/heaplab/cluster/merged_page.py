@@ -73,8 +73,8 @@ def as_plain(merged: Merged) -> dict[str, Any]:
 def rows(groups: dict[str, dict[RatioOf, HostRatios]]) -> list[dict[str, Any]]:
     return [
         {"machine": group or "all", **about._asdict(), "cell": dict(about.cell), **plain(ratios)}
-        for group, found in groups.items()
-        for about, ratios in found.items()
+        for group, by_arm in groups.items()
+        for about, ratios in by_arm.items()
     ]
 
 
@@ -91,7 +91,7 @@ def plain(ratios: HostRatios) -> dict[str, Any]:
     }
 
 
-def interval(found: Interval) -> list[float | None]:
+def interval(mean: Interval) -> list[float | None]:
     """Estimate, low and high; null where there is none."""
-    bounds = (found.low, found.high) if found.bounded else (None, None)
-    return [finite(found.estimate), *bounds]
+    bounds = (mean.low, mean.high) if mean.bounded else (None, None)
+    return [finite(mean.estimate), *bounds]

@@ -18,14 +18,14 @@ MOST_SHARDS = 20  # largest number of shards that a sentence lists
 
 def answers(merged: Merged) -> list[str]:
     """A sentence for each group of hosts, kind of workload and metric."""
-    found = []
+    sentences = []
     for group, kind, metric in merged.questions():
         judged = judged_over(merged, group, kind, metric)
         parts = [part_of(name, ratios, judgement, metric) for name, (ratios, judgement) in judged.items()]
         if parts:
             head = f"{title_of(merged, group)}, {wording.KINDS[kind]}, {WORDS[metric].title}"
-            found.append(f"{head}: {'; '.join(parts)}.")
-    return found
+            sentences.append(f"{head}: {'; '.join(parts)}.")
+    return sentences
 
 
 def title_of(merged: Merged, group: str) -> str:
@@ -36,11 +36,11 @@ def title_of(merged: Merged, group: str) -> str:
 def judged_over(merged: Merged, group: str, kind: str, metric: str) -> dict[str, tuple[HostRatios, Judged]]:
     """Every arm over the hosts of a group; the verdicts are one family of comparisons."""
     ratios = merged.ratios[group]
-    found = {
+    by_arm = {
         name: ratios[about] for name in merged.others if (about := RatioOf(metric, name, kind)) in ratios
     }
-    judged = stats.judge_family([judgement.mean for judgement in found.values()])
-    return {name: (found[name], judgement) for name, judgement in zip(found, judged, strict=True)}
+    judged = stats.judge_family([judgement.mean for judgement in by_arm.values()])
+    return {name: (by_arm[name], judgement) for name, judgement in zip(by_arm, judged, strict=True)}
 
 
 def part_of(name: str, ratios: HostRatios, judged: Judged, metric: str) -> str:
@@ -77,12 +77,12 @@ def agreements(merged: Merged) -> list[str]:
 
 def warnings(merged: Merged) -> list[str]:
     """Sentences on missing shards, differences between hosts, and disturbances."""
-    found = []
+    sentences = []
     if merged.missing:
-        found.append(f"Nothing came back of {shards(merged.missing)}.")
+        sentences.append(f"Nothing came back of {shards(merged.missing)}.")
     if merged.begun:
-        found.append(f"Begun and not completed: {shards(merged.begun)}; whole blocks of them count.")
-    return found + merged.notes + merged.differences + merged.disturbances
+        sentences.append(f"Begun and not completed: {shards(merged.begun)}; whole blocks of them count.")
+    return sentences + merged.notes + merged.differences + merged.disturbances
 
 
 def shards(numbers: list[int]) -> str:

@@ -36,10 +36,10 @@ def over_hosts_tables(merged: Merged) -> list[Table]:
     return tables
 
 
-def entry_of(found: tuple[HostRatios, Judged] | None, metric: str) -> Entry:
-    if found is None:
+def entry_of(judged_ratios: tuple[HostRatios, Judged] | None, metric: str) -> Entry:
+    if judged_ratios is None:
         return Entry(units.NOTHING, title="not measured there")
-    ratios, judged = found
+    ratios, judged = judged_ratios
     if ratios.disagree:
         return Entry("hosts differ", small=f"lower on {ratios.lower}, higher on {ratios.higher}", tone="open")
     return ratio_entry(judged, WORDS[metric], remark=remark(ratios))
@@ -62,10 +62,10 @@ def cell_tables(merged: Merged) -> list[Table]:
             if about.experiment:
                 of_metric = cells[MEMORY if about.metric == MEMORY else TIME]
                 of_metric.setdefault(about._replace(allocator=""), {})[about.allocator] = ratio
-        for metric, found in cells.items():
+        for metric, by_arm in cells.items():
             rows = [
                 (name_of(about.experiment, about.cell), [cell_entry(own.get(name)) for name in merged.others])
-                for about, own in found.items()
+                for about, own in by_arm.items()
             ]
             caption = f"{title_of(merged, group)}: {WORDS[metric].title}, ratio to {merged.baseline}"
             if rows:
@@ -77,12 +77,12 @@ def name_of(experiment: str, cell: Sequence[tuple[str, object]]) -> str:
     return " ".join([experiment, *(f"{name}={units.parameter(value)}" for name, value in cell)])
 
 
-def cell_entry(found: HostRatios | None) -> Entry:
-    if found is None:
+def cell_entry(ratios: HostRatios | None) -> Entry:
+    if ratios is None:
         return Entry(units.NOTHING)
-    if found.disagree:
-        return Entry("differ", small=f"▼ {found.lower}, ▲ {found.higher}", tone="open")
-    return ratio_entry(stats.judge_family([found.mean])[0], wording.TIME)
+    if ratios.disagree:
+        return Entry("differ", small=f"▼ {ratios.lower}, ▲ {ratios.higher}", tone="open")
+    return ratio_entry(stats.judge_family([ratios.mean])[0], wording.TIME)
 
 
 def hosts_table(merged: Merged) -> Table:

@@ -58,19 +58,19 @@ class Collected:
 
 def collected(plan: Plan) -> Collected:
     """The results of a plan. Raises UsageError for a file of another plan, version or program."""
-    found: dict[int, list[ShardFile]] = {}
+    by_shard: dict[int, list[ShardFile]] = {}
     notes = []
     for path in sorted(plan.results.glob("*.jsonl")):
         if file := verified(plan, path):
-            found.setdefault(file.shard, []).append(file)
+            by_shard.setdefault(file.shard, []).append(file)
         else:
             notes.append(f"{path.name} holds no run yet")
-    if not found:
+    if not by_shard:
         raise UsageError(f"{plan.results}: no results of this plan yet")
     files = []
-    for shard in sorted(found):
-        several = found[shard][1:]  # to order files reads them
-        first, *others = sorted(found[shard], key=lambda file: file.order) if several else found[shard]
+    for shard in sorted(by_shard):
+        several = by_shard[shard][1:]  # to order files reads them
+        first, *others = sorted(by_shard[shard], key=lambda file: file.order) if several else by_shard[shard]
         files.append(first)
         if others:
             where = ", ".join(file.node for file in others)
@@ -78,7 +78,7 @@ def collected(plan: Plan) -> Collected:
     now = datetime.now(UTC) + timedelta(seconds=CLOCK_TOLERANCE_S)
     ahead = {file.node for file in files if datetime.fromisoformat(file.started) > now}
     notes += [f"the clock of {node} is ahead of the one here" for node in sorted(ahead)]
-    missing = [shard.index for shard in plan.shards if shard.index not in found]
+    missing = [shard.index for shard in plan.shards if shard.index not in by_shard]
     return Collected(files, missing, [file.shard for file in files if not file.complete], notes)
 
 
@@ -147,10 +147,10 @@ class Merged:
     @cached_property
     def groups(self) -> dict[str, list[HostSummary]]:
         """The hosts by kind of machine; and all together, if there are several kinds."""
-        found: dict[str, list[HostSummary]] = {}
+        by_machine: dict[str, list[HostSummary]] = {}
         for host in self.hosts:
-            found.setdefault(host.machine, []).append(host)
-        return found if len(found) == 1 else found | {ALL_KINDS: self.hosts}
+            by_machine.setdefault(host.machine, []).append(host)
+        return by_machine if len(by_machine) == 1 else by_machine | {ALL_KINDS: self.hosts}
 
     @cached_property
     def ratios(self) -> dict[str, dict[RatioOf, HostRatios]]:
@@ -161,8 +161,8 @@ class Merged:
         """How each allocator scales, over the hosts of each kind of machine."""
         return {
             group: {
-                about: stats.over_hosts(found)
-                for about, found in of_all(hosts, lambda host: host.scaling).items()
+                about: stats.over_hosts(ratios)
+                for about, ratios in of_all(hosts, lambda host: host.scaling).items()
             }
             for group, hosts in self.groups.items()
             if group != ALL_KINDS
@@ -178,64 +178,66 @@ class Merged:
 
     def rankings(self, group: str, kind: str, metric: str) -> list[list[str]]:
         """The arms on each host of a group, the best first; hosts that lack a figure are left out."""
-        found = []
+        orders = []
         for host in self.groups[group]:
             values = {self.baseline: 1.0}
             for name in self.others:
                 ratio = host.ratios.get(RatioOf(metric, name, kind))
                 values[name] = ratio[0].estimate if ratio else float("nan")
             if all(map(isfinite, values.values())):
-                found.append(stats.ranked(values))
-        return found
+                orders.append(stats.ranked(values))
+        return orders
 
     @cached_property
     def differences(self) -> list[str]:
         """A sentence for each fact or build in which hosts of one kind of machine differ."""
-        found: list[str] = []
+        sentences: list[str] = []
         for group, hosts in self.groups.items():
             if group == ALL_KINDS:
                 continue
             for name in ALIKE:
                 facts = {host.node: str(host.facts.get(name)) for host in hosts}
-                found += odd_ones(f"{group}: {name.replace('_', ' ')}", facts)
+                sentences += odd_ones(f"{group}: {name.replace('_', ' ')}", facts)
             for arm in hosts[0].arms:
                 builds = {host.node: host.arms.get(arm, "absent") for host in hosts}
-                found += odd_ones(f"{group}: {arm}", builds)
-        return found
+                sentences += odd_ones(f"{group}: {arm}", builds)
+        return sentences
 
     @cached_property
     def disturbances(self) -> list[str]:
         """Sentences on hosts that changed, were disturbed, or have runs without figures."""
-        found = []
+        sentences = []
         for host in self.hosts:
             if host.changed:
-                found.append(f"{host.node}: {', '.join(host.changed)} changed while it was measured")
+                sentences.append(f"{host.node}: {', '.join(host.changed)} changed while it was measured")
             if host.is_disturbed and not host.changed:
-                found.append(f"{host.node}: others disturbed {host.disturbed} of {host.runs} runs")
+                sentences.append(f"{host.node}: others disturbed {host.disturbed} of {host.runs} runs")
             if host.without_figure:
-                found.append(f"{host.node}: {host.without_figure} of {host.runs} runs gave no figure")
-        return found
+                sentences.append(f"{host.node}: {host.without_figure} of {host.runs} runs gave no figure")
+        return sentences
 
 
 def merged(plan: Plan, workers: int) -> Merged:
-    found = collected(plan)
-    return Merged(plan, list(summaries(found.files, workers)), found.missing, found.begun, found.notes)
+    results = collected(plan)
+    return Merged(
+        plan, list(summaries(results.files, workers)), results.missing, results.begun, results.notes
+    )
 
 
 def pooled(hosts: Sequence[HostSummary]) -> Iterator[tuple[RatioOf, HostRatios]]:
-    for about, found in of_all(hosts, lambda host: host.ratios).items():
-        yield about, stats.over_hosts([ratio for ratio, _ in found], [control for _, control in found])
+    for about, ratios in of_all(hosts, lambda host: host.ratios).items():
+        yield about, stats.over_hosts([ratio for ratio, _ in ratios], [control for _, control in ratios])
 
 
 def of_all(
     hosts: Sequence[HostSummary], ratios: Callable[[HostSummary], Mapping[RatioOf, Found]]
 ) -> dict[RatioOf, list[Found]]:
     """The figures of all hosts by their subject."""
-    found: dict[RatioOf, list[Found]] = {}
+    by_subject: dict[RatioOf, list[Found]] = {}
     for host in hosts:
         for about, ratio in ratios(host).items():
-            found.setdefault(about, []).append(ratio)
-    return found
+            by_subject.setdefault(about, []).append(ratio)
+    return by_subject
 
 
 def odd_ones(what: str, values: Mapping[str, str]) -> Iterator[str]:

@@ -161,12 +161,12 @@ def read_plan(folder: Path) -> Plan:
         raise UsageError(f"{folder}: no plan there: no {FILE_NAME}")
     text = regular_file.content_of(path)
     try:
-        found = PlanFile.model_validate_json(text)
+        file = PlanFile.model_validate_json(text)
     except ValidationError as error:
         raise UsageError(f"{path}: {fault_of(error, 'not a plan of heaplab')}") from error
-    if hashed(found) != found:
+    if hashed(file) != file:
         raise UsageError(f"{path}: was changed after it was planned; a changed plan is a new plan")
-    return Plan(folder, found)
+    return Plan(folder, file)
 
 
 def with_threads(
@@ -175,9 +175,9 @@ def with_threads(
     """The experiments with these numbers of threads in those that sweep them."""
     changed = []
     for experiment in experiments:
-        found: spec.Scale = getattr(experiment, scale)
-        if "threads" in found.sweep:
-            swept = found.model_copy(update={"sweep": found.sweep | {"threads": counts}})
+        scaled: spec.Scale = getattr(experiment, scale)
+        if "threads" in scaled.sweep:
+            swept = scaled.model_copy(update={"sweep": scaled.sweep | {"threads": counts}})
             other = experiment.model_copy(update={scale: swept})
             changed.append(spec.Experiment.model_validate(other.model_dump()))
         else:

@@ -39,15 +39,17 @@ def timings(benchmark: Benchmark, arms: Sequence[Arm], seed: int, *, quiet: bool
     if not quiet:
         count = units.counted(len(benchmark.experiments), "experiment")
         note(f"tries how {count} are timed, with a run of every arm")
-    found = {}
+    timing_by_name = {}
     with RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, needed) as measure:
         fitting = fitting_memory(campaign, needed)
         for name, group in groupby(fitting, key=lambda comparison: comparison.experiment.id):
             among = tried(list(group))
             runs = [run for comparison in among for run in first_runs(measure, comparison)]
             one_cpu = timing.on_one_cpu(runs)
-            found[name] = timing.timing_of(campaign, among, runs).model_copy(update={"one_cpu": one_cpu})
-    return found
+            timing_by_name[name] = timing.timing_of(campaign, among, runs).model_copy(
+                update={"one_cpu": one_cpu}
+            )
+    return timing_by_name
 
 
 def first_runs(measure: RunMeasurer, comparison: Comparison) -> Iterator[Run]:

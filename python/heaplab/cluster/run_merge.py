@@ -16,20 +16,20 @@ JSON_NAME = "merged.json"
 
 def merge(folder: Path, output: Path | None, *, as_json: bool) -> int:
     """Write page and JSON, print the result; return 1 if a shard is missing or not complete."""
-    found = merging.merged(read_plan(folder), workers=len(os.sched_getaffinity(0)))
+    merged = merging.merged(read_plan(folder), workers=len(os.sched_getaffinity(0)))
     target = output or folder / "merged"
     page = target / merged_page.FILE_NAME
-    merged_page.write(found, page)
-    plain = merged_page.as_plain(found)
+    merged_page.write(merged, page)
+    plain = merged_page.as_plain(merged)
     (target / JSON_NAME).write_text(json.dumps(plain) + "\n", encoding="utf-8")
     if as_json:
         click.echo(json.dumps(plain))
     else:
         screen = console()
-        for table in over_hosts_tables(found):
+        for table in over_hosts_tables(merged):
             print_table(table, screen)
             put(screen, "")
-        for sentence in (*merged_sentences.agreements(found), *merged_sentences.warnings(found)):
+        for sentence in (*merged_sentences.agreements(merged), *merged_sentences.warnings(merged)):
             click.echo(sentence)
         click.echo(f"report: {page}")
-    return 1 if found.missing or found.begun else 0
+    return 1 if merged.missing or merged.begun else 0

@@ -138,10 +138,10 @@ def wanted_of(source: Path | None, options: Mapping[str, Any]) -> PlanWanted:
         given["allocators"] = words(given["allocators"])
     if SUBJECTS & given.keys():
         content = {name: value for name, value in content.items() if name not in SUBJECTS}
-    found = toml_file.checked(PlanWanted, source or "plan", content | given)
-    if len(SUBJECTS & found.model_fields_set) > 1:
+    checked = toml_file.checked(PlanWanted, source or "plan", content | given)
+    if len(SUBJECTS & checked.model_fields_set) > 1:
         raise UsageError(f"{source or 'plan'}: a suite, experiments and a program exclude each other")
-    return found
+    return checked
 
 
 def words(text: str) -> list[str]:
@@ -159,7 +159,7 @@ def benchmark_wanted(catalog: Catalog, arms: Sequence[Arm], wanted: PlanWanted) 
 
 def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mapping[str, str | int]]:
     """The kinds of machine from the options, NAME SETTING=VALUE ..., or else from the file."""
-    found: dict[str, dict[str, str | int]] = {}
+    machines: dict[str, dict[str, str | int]] = {}
     for text in given:
         try:
             name, *settings = shlex.split(text)
@@ -168,11 +168,11 @@ def machines_of(given: Sequence[str], wanted: PlanWanted) -> Mapping[str, Mappin
                 f"--machine {text!r}: names no kind of machine, such as 'epyc nodes=4'"
             ) from None
         unsaid = [word for word in settings if "=" not in word]
-        if name in found or unsaid:
-            fault = "is there twice" if name in found else f"{unsaid[0]!r} is no SETTING=VALUE"
+        if name in machines or unsaid:
+            fault = "is there twice" if name in machines else f"{unsaid[0]!r} is no SETTING=VALUE"
             raise UsageError(f"--machine {text!r}: {fault}")
-        found[name] = {key: value for key, _, value in (word.partition("=") for word in settings)}
-    return found or wanted.machines or {DEFAULT_MACHINE: {}}
+        machines[name] = {key: value for key, _, value in (word.partition("=") for word in settings)}
+    return machines or wanted.machines or {DEFAULT_MACHINE: {}}
 
 
 def kind_of(name: str, about: Mapping[str, str | int]) -> KindOfMachine:
@@ -251,15 +251,15 @@ def divided(benchmark: Benchmark, parts: int) -> Benchmark:
 
 def builds_of(given: Sequence[str], wanted: PlanWanted, arms: Sequence[Arm]) -> dict[str, list[Path]]:
     """The further builds of each arm, from the file and from options NAME=LIBRARY."""
-    found = {name: list(map(Path, paths)) for name, paths in wanted.builds.items()}
+    builds = {name: list(map(Path, paths)) for name, paths in wanted.builds.items()}
     for text in given:
         name, _, path = text.partition("=")
         if not path:
             raise UsageError(
                 f"--add-build {text!r} is not NAME=LIBRARY, as jemalloc=./aarch64/libjemalloc.so"
             )
-        found.setdefault(name, []).append(Path(path))
+        builds.setdefault(name, []).append(Path(path))
     names = [arm.allocator for arm in arms]
-    if unknown := [name for name in found if name not in names]:
+    if unknown := [name for name in builds if name not in names]:
         raise UsageError(f"--add-build {unknown[0]}=...: no such arm; there are {', '.join(names)}")
-    return found
+    return builds

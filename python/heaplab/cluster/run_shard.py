@@ -64,15 +64,15 @@ def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> 
 
 def shard_of(plan: Plan, text: str) -> Shard:
     """The shard I/N. Raises UsageError unless the plan has N shards and I is one of them."""
-    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     count = len(plan.shards)
-    if not found:
+    if not match:
         raise UsageError(f"--shard {text!r} is not I/N, such as 1/{count}")
-    if int(found[2]) != count:
-        raise UsageError(f"--shard {text}: {plan.folder} has {count} shards, not {found[2]}")
-    if not 1 <= int(found[1]) <= count:
+    if int(match[2]) != count:
+        raise UsageError(f"--shard {text}: {plan.folder} has {count} shards, not {match[2]}")
+    if not 1 <= int(match[1]) <= count:
         raise UsageError(f"--shard {text}: the shards are 1 to {count}")
-    return plan.shards[int(found[1]) - 1]
+    return plan.shards[int(match[1]) - 1]
 
 
 def refuse_wrong_node(plan: Plan, shard: Shard) -> None:

@@ -33,7 +33,7 @@ def shard_states(plan: Plan) -> list[ShardState]:
 
 
 def state_of(plan: Plan, shard: Shard) -> ShardState:
-    found = [
+    files = [
         ShardState(
             shard.index, Completion.COMPLETE if is_complete(path) else Completion.BEGUN, node, runs_in(path)
         )
@@ -41,7 +41,7 @@ def state_of(plan: Plan, shard: Shard) -> ShardState:
     ]
     order = (Completion.COMPLETE, Completion.BEGUN)
     return min(
-        found,
+        files,
         key=lambda each: (order.index(each.state), -each.runs),
         default=ShardState(shard.index, Completion.MISSING),
     )

@@ -20,8 +20,8 @@ def path(extra: tuple[Path, ...], name: str) -> None:
     Example:
       LD_PRELOAD=$(heaplab path jemalloc) ls
     """
-    if found := native.program(OwnProgram(name)) or native.library(name):
-        click.echo(loadable(str(found)) if found.suffix == ".so" else found)
+    if file := native.program(OwnProgram(name)) or native.library(name):
+        click.echo(loadable(str(file)) if file.suffix == ".so" else file)
         return
     # Here because it imports pydantic, which heaplab's own files do not need.
     from heaplab.catalog import contents as catalogs, locate

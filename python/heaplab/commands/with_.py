@@ -58,8 +58,10 @@ def with_(
     interposition.refuse_other_c_library(path, library)
     if library.preload and (fault := interposition.fault_of_program(path, environment, library)):
         note(f"warning: {fault}")
-    if found := compiled_in.mallocs_in(interposition.interpreter_of(path)):
-        note(f"warning: {path.name}: {beyond_malloc.compiled_in(found)}; {name} cannot serve what that does")
+    if mallocs := compiled_in.mallocs_in(interposition.interpreter_of(path)):
+        note(
+            f"warning: {path.name}: {beyond_malloc.compiled_in(mallocs)}; {name} cannot serve what that does"
+        )
     if library.huge_pages:
         huge_pages.set_mode(library.huge_pages)
     try:

@@ -16,12 +16,12 @@ def experiments(
 
     A note names the others, which are left out. Raises UsageError if nothing is left.
     """
-    found = catalog.experiments_matching(list(asked))
-    absent = {item.id: why for item in found if (why := why_absent(catalog.workloads[item.workload]))}
+    matching = catalog.experiments_matching(list(asked))
+    absent = {item.id: why for item in matching if (why := why_absent(catalog.workloads[item.workload]))}
     left_out = ", ".join(f"{name} ({why})" for name, why in absent.items())
-    if len(absent) == len(found):
+    if len(absent) == len(matching):
         raise UsageError(f"not on this machine: {left_out}; nothing to measure")
     if absent:
         note(f"left out, for want of a program: {left_out}")
-    kept = [item for item in found if item.id not in absent]
+    kept = [item for item in matching if item.id not in absent]
     return kept, {item.workload: catalog.workloads[item.workload] for item in kept}

@@ -81,14 +81,14 @@ class LimitSearch:
 
     def _trials(self, steps: int) -> list[LimitTrial]:
         """Runs that complete under a limit; fewer than CONFIRMED if one does not."""
-        found: list[LimitTrial] = []
-        while len(found) < CONFIRMED:
+        completed: list[LimitTrial] = []
+        while len(completed) < CONFIRMED:
             trial = self._trial(steps * STEP)
             if trial.outcome is not LimitOutcome.DONE:
                 self._below = trial.outcome
                 break
-            found.append(trial)
-        return found
+            completed.append(trial)
+        return completed
 
     def _completes(self, steps: int) -> bool:
         return len(self._trials(steps)) == CONFIRMED

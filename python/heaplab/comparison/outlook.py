@@ -39,7 +39,7 @@ class BudgetOutlook:
         if not any(pace.values()):
             return ""  # no run has ended well
         busy = max(1.0, round_s / sum(pace.values()))  # on a busy machine a round takes longer than its runs
-        found = BlockForecast(
+        forecast = BlockForecast(
             deviation=noise.deviation if noise else 0.0,
             precision=measured.campaign.precision,
             done=min(study.blocks_done for study in studies),
@@ -47,31 +47,31 @@ class BudgetOutlook:
             pace={name: busy * seconds for name, seconds in pace.items()},
             left=left,
         )
-        if noise is None and found.seconds(found.others, stats.FEWEST_PAIRS) <= left:
+        if noise is None and forecast.seconds(forecast.others, stats.FEWEST_PAIRS) <= left:
             return ""  # too early to say more
         self.is_told = True
         may_leave_out = self.leaves_out and len(studies) == 1 and studies[0].workload.is_users
-        chosen = found.chosen() if may_leave_out else found.others
-        self.left_out |= {name for name in found.others if name not in chosen}
-        return self.line(found, chosen, measured.compared)
+        chosen = forecast.chosen() if may_leave_out else forecast.others
+        self.left_out |= {name for name in forecast.others if name not in chosen}
+        return self.line(forecast, chosen, measured.compared)
 
-    def line(self, found: "BlockForecast", chosen: Sequence[str], what: str) -> str:
-        every, whole = len(found.others), found.seconds(found.others, found.needed)
-        all_of = f"all of {every} {what}s" if every > 1 else found.others[0]
+    def line(self, forecast: "BlockForecast", chosen: Sequence[str], what: str) -> str:
+        every, whole = len(forecast.others), forecast.seconds(forecast.others, forecast.needed)
+        all_of = f"all of {every} {what}s" if every > 1 else forecast.others[0]
         need = (
             f"this machine needs about {duration(whole)} more to tell {in_percent(self.tells)} for {all_of}"
         )
         going_on = f"measuring what fits: {', '.join(chosen)}"
-        reach = found.reach(chosen)
+        reach = forecast.reach(chosen)
         said = [need]
-        if reach > found.precision:
-            least = self.tells - found.precision + reach
-            said = [f"{need}; the budget tells about {100 * least:.2g} %"]
+        if reach > forecast.precision:
+            told = self.tells - forecast.precision + reach
+            said = [f"{need}; the budget tells about {100 * told:.2g} %"]
         said += [going_on] if len(chosen) < every else []
-        if found.needed > found.most:
-            said += [f"it takes {found.needed} blocks, and at most {found.most} are measured"]
-        elif whole > found.left:
-            budget = SPARE * ((self.budget or 0) - found.left + whole)
+        if forecast.needed > forecast.most:
+            said += [f"it takes {forecast.needed} blocks, and at most {forecast.most} are measured"]
+        elif whole > forecast.left:
+            budget = SPARE * ((self.budget or 0) - forecast.left + whole)
             said += [f"--budget {as_option(budget)} has room for all"]
         return "; ".join(said)
 

@@ -117,7 +117,7 @@ def input_of(given: Path | None, quiet: bool) -> Input | None:
 
     Without either, a note says that the program's standard input is empty.
     """
-    found = given or standard_input.own_file()
-    if found is None and not quiet:
+    input_file = given or standard_input.own_file()
+    if input_file is None and not quiet:
         note("the program's standard input is empty; --input FILE or < FILE hands each run a file")
-    return standard_input.input_of(found) if found else None
+    return standard_input.input_of(input_file) if input_file else None

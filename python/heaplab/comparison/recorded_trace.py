@@ -136,11 +136,11 @@ def workload_of(trace: Path, quiet: bool) -> Path:
             return folder / name
     folder = beside if os.access(beside, os.W_OK) else cached
     folder.mkdir(parents=True, exist_ok=True)
-    found = compile_trace(compiler, trace, folder / name, quiet)
-    tell_about(trace, found, quiet)
-    if not found["calls"]:
+    compiled = compile_trace(compiler, trace, folder / name, quiet)
+    tell_about(trace, compiled, quiet)
+    if not compiled["calls"]:
         (folder / name).unlink()
-        raise tool.unusable(trace, "holds no call, so that there is nothing to replay", found["damage"])
+        raise tool.unusable(trace, "holds no call, so that there is nothing to replay", compiled["damage"])
     return folder / name
 
 
@@ -175,16 +175,17 @@ def compile_trace(compiler: Path, trace: Path, workload: Path, quiet: bool) -> d
     return last
 
 
-def tell_about(trace: Path, found: dict[str, Any], quiet: bool) -> None:
+def tell_about(trace: Path, summary: dict[str, Any], quiet: bool) -> None:
     """Note what the reader must know of the trace: which process is replayed, and what is missing."""
-    for line in found["damage"]:
+    for line in summary["damage"]:
         note(line)
-    if line := architecture.note(found["machine"]):
+    if line := architecture.note(summary["machine"]):
         note(f"{trace}: {line}")
-    if found["lost"] or found["unknown_releases"] or found["doubled_blocks"]:
+    if summary["lost"] or summary["unknown_releases"] or summary["doubled_blocks"]:
         note(
-            f"{trace}: {found['lost']} calls are missing, {found['unknown_releases']} blocks were freed "
-            f"that it does not hold, {found['doubled_blocks']} were allocated twice; the rest is replayed"
+            f"{trace}: {summary['lost']} calls are missing, {summary['unknown_releases']} blocks were freed "
+            f"that it does not hold, {summary['doubled_blocks']} were allocated twice; the rest is replayed"
         )
-    if found["processes"] > 1 and not quiet:
-        note(f"{trace}: {found['program']} ({found['pid']}) is replayed, of {found['processes']} processes")
+    if summary["processes"] > 1 and not quiet:
+        named = f"{summary['program']} ({summary['pid']})"
+        note(f"{trace}: {named} is replayed, of {summary['processes']} processes")

@@ -49,14 +49,14 @@ def opened_at(
     see PilotRunner.
     """
     needed = needed_by(campaigns.campaign_of(request))
-    found: list[str] = []
+    sentences: list[str] = []
     with bar_of(options, request.budget) as bar:
         libraries = {library.allocator: library for library in request.libraries}
-        pilot = PilotRunner(libraries, found.append, bar.listen, bar.tick, share, leaves_out, needed)
+        pilot = PilotRunner(libraries, sentences.append, bar.listen, bar.tick, share, leaves_out, needed)
         opened = campaigns.begin(path, request, pilot, facts)
     if opened.campaign.pilot:
-        found += beyond_malloc.sentences(opened.campaign.pilot.coverage)
-    for line in [] if options.quiet else found:
+        sentences += beyond_malloc.sentences(opened.campaign.pilot.coverage)
+    for line in [] if options.quiet else sentences:
         note(line)
     if opened.moved:
         note(f"earlier results are kept as {opened.moved}")
@@ -65,8 +65,8 @@ def opened_at(
 
 def is_measured(folder: Path, request: Request) -> bool:
     """Whether the folder holds the complete campaign of this request."""
-    found = campaigns.earlier(folder / store.FILE_NAME, request)
-    return found is not None and found.end is not None
+    earlier = campaigns.earlier(folder / store.FILE_NAME, request)
+    return earlier is not None and earlier.end is not None
 
 
 def bar_of(options: HowOptions, budget: float | None) -> ProgressBar:

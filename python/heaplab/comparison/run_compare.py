@@ -150,12 +150,12 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
     """The arms of a recorded campaign by name, as found on this machine now."""
     recorded = results.libraries
     if any(arm.command for arm in recorded.values()):
-        found = [command_arms.again(arm) for arm in recorded.values()]
+        arms = [command_arms.again(arm) for arm in recorded.values()]
     elif options.factorial:
-        _, found = chosen_arms.arms(catalog, None, options.own, options.factorial)
+        _, arms = chosen_arms.arms(catalog, None, options.own, options.factorial)
     else:
         catalog = chosen_arms.with_own(catalog, options.own)
-        found = [chosen_arms.arm_of(catalog, name) for name in results.campaign.allocators]
+        arms = [chosen_arms.arm_of(catalog, name) for name in results.campaign.allocators]
     shallow = {
         name
         for name, arm in recorded.items()
@@ -163,7 +163,7 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
     }
     return {
         arm.allocator: chosen_arms.without_deep_binding(arm) if arm.allocator in shallow else arm
-        for arm in found
+        for arm in arms
     }
 
 

@@ -35,21 +35,21 @@ def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
     catalog, arms = chosen_arms.arms(catalog, options.allocators, options.own, options.factorial)
     benchmark = benchmark_of(catalog, arms, subject, options.quiet)
     campaign = campaign_of(request_of(benchmark, arms, options)).model_copy(update={"warm": 0})
-    found: dict[str, Fit | LimitTrial] = {}
+    results: dict[str, Fit | LimitTrial] = {}
     with (
         bar_of(options, None) as bar,
         RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, tick=bar.tick) as measure,
     ):
         for arm in arms:
             result = LimitSearch(Limited(groups, measure, arm.allocator)).fit()
-            found[arm.allocator] = result
+            results[arm.allocator] = result
             if not options.quiet:
                 note(f"{arm.allocator}: {in_words(result)}")
     if options.as_json:
-        click.echo(json.dumps({name: asdict(result) for name, result in found.items()}))
+        click.echo(json.dumps({name: asdict(result) for name, result in results.items()}))
     else:
-        print_fits(found)
-    return 0 if all(isinstance(result, Fit) for result in found.values()) else 1
+        print_fits(results)
+    return 0 if all(isinstance(result, Fit) for result in results.values()) else 1
 
 
 class Limited:
@@ -100,8 +100,8 @@ def in_words(result: Fit | LimitTrial) -> str:
     return f"completes in {size(result.completes)}, {units.counted(result.runs, 'run')}"
 
 
-def print_fits(found: dict[str, Fit | LimitTrial]) -> None:
-    fits = {name: result for name, result in found.items() if isinstance(result, Fit)}
+def print_fits(results: dict[str, Fit | LimitTrial]) -> None:
+    fits = {name: result for name, result in results.items() if isinstance(result, Fit)}
     order = sorted(fits, key=lambda name: fits[name].completes or 0)
     columns = [
         Column("allocator", [escape(name) for name in order]),
@@ -112,7 +112,7 @@ def print_fits(found: dict[str, Fit | LimitTrial]) -> None:
     ]
     if order:
         put_table(console(), columns)
-    for name, result in found.items():
+    for name, result in results.items():
         if isinstance(result, LimitTrial):
             put(console(), f"{escape(name)}: {escape(in_words(result))}")
     put(console(), f"Limits are at most a {FINE}th of what is used without one too large, or 64 KiB.")

@@ -36,8 +36,8 @@ def tell(path: Path, *, quiet: bool, as_json: bool, tuned: Tuned | None = None, 
     page = results.path.parent / REPORT_NAME
     fault = None if stopped else drawn(measured, page)
     if as_json:
-        found = {"tune": plain_tuned(tuned, measured)} if tuned else {}
-        click.echo(json.dumps(json_summary.as_plain(measured) | found))
+        tuned_part = {"tune": plain_tuned(tuned, measured)} if tuned else {}
+        click.echo(json.dumps(json_summary.as_plain(measured) | tuned_part))
     else:
         summary_text.print_summary(measured, console())
         if tuned:

@@ -12,19 +12,19 @@ from heaplab.text import units
 
 def standing(measured: Analysis, rows: int) -> Table | None:
     """At most so many rows, one for each allocator but the baseline, what is open first; None without any."""
-    found = [
+    judged_arms = [
         (summary.allocator, summary.time, summary.memory)
         for kind in wording.KINDS
         if measured.summarised(kind)
         for summary in measured.summaries(kind)
     ]
-    if not found or rows < 1:
+    if not judged_arms or rows < 1:
         return None
     table = Table(box=None, pad_edge=False)
-    still_open = sum(wording.tone(judged, wording.TIME) == "open" for _, judged, _ in found)
-    for head in (measured.compared, f"time, {still_open} of {len(found)} open", "memory"):
+    still_open = sum(wording.tone(judged, wording.TIME) == "open" for _, judged, _ in judged_arms)
+    for head in (measured.compared, f"time, {still_open} of {len(judged_arms)} open", "memory"):
         table.add_column(head, no_wrap=True)
-    order = sorted(found, key=lambda row: wording.tone(row[1], wording.TIME) != "open")
+    order = sorted(judged_arms, key=lambda row: wording.tone(row[1], wording.TIME) != "open")
     for name, time, memory in order[:rows]:
         table.add_row(escape(name), said(time, wording.TIME), said(memory, wording.MEMORY))
     return table

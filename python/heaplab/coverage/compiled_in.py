@@ -32,7 +32,7 @@ def mallocs_in(path: str | Path) -> list[str]:
             Path(path).open("rb") as stream,
             mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
-            found = [name for name, texts in TRACES.items() if any(content.find(t) >= 0 for t in texts)]
-            return found or [ANY_OF_RUST] * (content.find(RUST) >= 0)
+            mallocs = [name for name, texts in TRACES.items() if any(content.find(t) >= 0 for t in texts)]
+            return mallocs or [ANY_OF_RUST] * (content.find(RUST) >= 0)
     except (OSError, ValueError):
         return []

@@ -21,8 +21,8 @@ def not_seen(
 ) -> list[SampledProcess]:
     """The executed programs that the recorder is not in, with the reason; without those of `processes`."""
     known = {(process.program, process.unseen) for process in processes}
-    found = {process.program: process for process in unled(executed)}
-    return [process for process in found.values() if (process.program, process.unseen) not in known]
+    by_program = {process.program: process for process in unled(executed)}
+    return [process for process in by_program.values() if (process.program, process.unseen) not in known]
 
 
 def unled(executed: Iterable[ExecutedProgram]) -> Iterator[SampledProcess]:

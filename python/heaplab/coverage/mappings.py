@@ -64,8 +64,8 @@ class Memory(NamedTuple):
 def memory_of(pid: int, apart: str = "") -> Memory:
     """The memory of a process, without files below the folder `apart`. Raises OSError."""
     regions = list(regions_of(Path(f"/proc/{pid}/smaps").read_text(errors="surrogateescape")))
-    found = mappings_of([region for region in regions if not (apart and region.name.startswith(apart))])
-    return Memory(found, frozenset(region.name for region in regions if region.name.startswith("/")))
+    mappings = mappings_of([region for region in regions if not (apart and region.name.startswith(apart))])
+    return Memory(mappings, frozenset(region.name for region in regions if region.name.startswith("/")))
 
 
 def regions_of(smaps: str) -> Iterator[Region]:
@@ -77,26 +77,26 @@ def regions_of(smaps: str) -> Iterator[Region]:
                 region.sizes[name] = int(value[:-3]) * 1024
             elif name == "VmFlags":
                 region = region._replace(flags=frozenset(value.split()))
-        elif found := HEADER.fullmatch(line):
+        elif header := HEADER.fullmatch(line):
             if region:
                 yield region
-            start, end = int(found[1], 16), int(found[2], 16)
-            region = Region(start, end, found[3], found[4], {}, frozenset())
+            start, end = int(header[1], 16), int(header[2], 16)
+            region = Region(start, end, header[3], header[4], {}, frozenset())
     if region:
         yield region
 
 
 def mappings_of(regions: list[Region]) -> list[Mapping]:
     """The mappings with resident memory, the largest ones, by address."""
-    found, before, kind_before = [], None, None
+    mappings, before, kind_before = [], None, None
     for region in regions:
         kind = kind_of(region, before, kind_before)
         size = resident(region, kind)
         if size and not region.name.startswith(KERNEL) and not region.flags >= RECORDERS:
             huge = sum(region.sizes.get(name, 0) for name in HUGE_PAGES)
-            found.append(Mapping(region.start, region.end, kind, size, huge))
+            mappings.append(Mapping(region.start, region.end, kind, size, huge))
         before, kind_before = region, kind
-    largest = sorted(found, key=lambda mapping: -mapping.bytes)[:MOST]
+    largest = sorted(mappings, key=lambda mapping: -mapping.bytes)[:MOST]
     return sorted(largest)
 
 

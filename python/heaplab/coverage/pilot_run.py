@@ -26,14 +26,14 @@ def arm_by_brk(arm: Arm, recorder: str, folder: Path) -> Arm:
 
 def found_by_brk(processes: Iterable[SampledProcess]) -> list[Coverage]:
     """The processes at the peak of their memory, the largest first, and those not seen."""
-    found = [covered(process) for process in processes if process.largest or process.unseen]
-    worth = [process for process in found if process.memory >= LEAST or process.unseen]
+    coverages = [covered(process) for process in processes if process.largest or process.unseen]
+    worth = [process for process in coverages if process.memory >= LEAST or process.unseen]
     return sorted(worth, key=lambda process: -process.memory)[:MOST]
 
 
 def covered(process: SampledProcess) -> Coverage:
     largest = process.largest or MemorySample(0, [])
     ranges = () if process.unseen else heap_ranges(largest)
-    found = coverage_of(process.name, largest, ranges, unseen=process.unseen or "")
-    named = mallocs_in(process.program) if found.matters and not found.unseen else []
-    return found.model_copy(update={"mallocs": named})
+    coverage = coverage_of(process.name, largest, ranges, unseen=process.unseen or "")
+    named = mallocs_in(process.program) if coverage.matters and not coverage.unseen else []
+    return coverage.model_copy(update={"mallocs": named})

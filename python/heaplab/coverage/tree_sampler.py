@@ -147,7 +147,7 @@ def text_of(processes: Sequence[SampledProcess]) -> str:
 
 
 def read(text: str) -> list[SampledProcess]:
-    found = []
+    processes = []
     for row in json.loads(text):
         pid, program = row["pid"], row["program"]
         name = row.get("name") or Path(program).name
@@ -161,5 +161,5 @@ def read(text: str) -> list[SampledProcess]:
             process.samples.append(sample)
             if process.largest is None or sample.bytes > process.largest.bytes:
                 process.largest = sample
-        found.append(process)
-    return found
+        processes.append(process)
+    return processes

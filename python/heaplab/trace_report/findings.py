@@ -20,28 +20,26 @@ def findings(profile: Profile) -> list[tuple[str, str]]:
     every = sum(life.blocks for life in profile.lives)
     before = [row for row in profile.threads if row.lived_before]
     blocks, in_bytes = sum(row.blocks for row in before), sum(row.bytes for row in before)
-    found = [("Lived before", f"{size(in_bytes)} in {units.counted(blocks, 'block')}.")] if blocks else []
+    rows = [("Lived before", f"{size(in_bytes)} in {units.counted(blocks, 'block')}.")] if blocks else []
     blocks, in_bytes = every - blocks, sum(life.bytes for life in profile.lives) - in_bytes
     rate = f", {units.show(blocks / profile.seconds, '1/s')}" if profile.seconds > profile.resolution else ""
     per = f", {size(in_bytes / blocks)} on average" if blocks else ""
-    found.append(("Acquired", f"{units.counted(blocks, 'block')}{rate}, {size(in_bytes)}{per}."))
+    rows.append(("Acquired", f"{units.counted(blocks, 'block')}{rate}, {size(in_bytes)}{per}."))
     at_end = "Nothing was acquired."
     if profile.stretches:
         last = profile.stretches[-1]
         at_end = f"{size(last.live_bytes)} live in {units.counted(last.live_blocks, 'block')}."
-    found.append(("At the end", at_end))
+    rows.append(("At the end", at_end))
     short = max(SHORT, profile.shortest_life)
     soon = share(sum(life.blocks for life in profile.lives if life.life <= short), every)
-    found.append(("Short-lived", f"{soon} of all blocks live for less than {bound(profile, short)}."))
+    rows.append(("Short-lived", f"{soon} of all blocks live for less than {bound(profile, short)}."))
     threads = {thread for row in profile.threads for thread in (row.acquirer, row.releaser)} - {NOBODY}
     if len(threads) > 1:
         remote = share(sum(row.blocks for row in profile.threads if row.remote), every)
-        found.append(
-            ("Threads", f"{remote} of all blocks are released by another thread than acquired them.")
-        )
+        rows.append(("Threads", f"{remote} of all blocks are released by another thread than acquired them."))
     if profile.growths.calls:
-        found.append(("Reallocated", reallocated(profile)))
-    return found
+        rows.append(("Reallocated", reallocated(profile)))
+    return rows
 
 
 def reallocated(profile: Profile) -> str:

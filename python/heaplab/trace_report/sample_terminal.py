@@ -39,8 +39,8 @@ def print_tables(moments: Sequence[SampledMoment], console: Console) -> None:
 
 
 def print_changes(old: SampledMoment, new: SampledMoment, console: Console) -> None:
-    found = changes(old, new)
-    shown = [change for change in found if change.is_shown]
+    between = changes(old, new)
+    shown = [change for change in between if change.is_shown]
     words = units.counted(len(shown), "call site")
     put(console, f"[bold]Live bytes of {words} changed beyond the noise of the samples.[/]")
     put(console, escape(f"{old.live.text('B')} → {new.live.text('B')}"), label="live", indent=LABEL)
@@ -50,16 +50,16 @@ def print_changes(old: SampledMoment, new: SampledMoment, console: Console) -> N
         label="allocated",
         indent=LABEL,
     )
-    noise = units.counted(len(found) - len(shown), "call site")
+    noise = units.counted(len(between) - len(shown), "call site")
     put(console, f"{noise} whose difference may be none", label="only noise", indent=LABEL)
-    if found:
+    if between:
         put(console, "")
-        print_table(changed("Call sites by the difference in live bytes", found), console)
+        print_table(changed("Call sites by the difference in live bytes", between), console)
 
 
 def grown(first: SampledMoment, last: SampledMoment) -> list[Table]:
-    found = [change for change in changes(first, last) if change.by.low > 0]
-    return [changed("Call sites that hold more than in the first snapshot", found)] if found else []
+    rising = [change for change in changes(first, last) if change.by.low > 0]
+    return [changed("Call sites that hold more than in the first snapshot", rising)] if rising else []
 
 
 def headline(moment: SampledMoment) -> str:
@@ -74,20 +74,18 @@ def headline(moment: SampledMoment) -> str:
 def facts(moment: SampledMoment) -> list[tuple[str, str]]:
     process, snapshot = moment.process, moment.snapshot
     words = [word for word in process.arguments.split("\0") if word]
-    found = [
+    rows = [
         (f"process {process.pid}", " ".join([moment.profile.program, *words[1:]])),
         ("allocator", process.allocator or "?"),
         ("snapshot", f"taken for: {snapshot.why}"),
     ]
     if process.resident:
-        found.append(("resident", f"{size(process.resident)}, anonymous and shared"))
+        rows.append(("resident", f"{size(process.resident)}, anonymous and shared"))
     if process.lost:
-        found.append(("lost", f"{units.counted(process.lost, 'sample')}, for want of memory or disk"))
+        rows.append(("lost", f"{units.counted(process.lost, 'sample')}, for want of memory or disk"))
     if (others := len(snapshot.processes) - 1 + snapshot.left_out) > 0:
-        found.append(
-            ("beside", f"{units.counted(others, 'process', 'processes')}; --process N shows another")
-        )
-    return found
+        rows.append(("beside", f"{units.counted(others, 'process', 'processes')}; --process N shows another"))
+    return rows
 
 
 def past(moments: Sequence[SampledMoment]) -> Table:
@@ -115,9 +113,9 @@ def sites(moment: SampledMoment, what: str) -> Table:
     def amount(caller: SampledCaller) -> SampleSum:
         return caller.live if what == "live" else caller.acquired
 
-    found = sorted(moment.callers.values(), key=lambda caller: -amount(caller).bytes)
-    found = [caller for caller in found if amount(caller).samples]
-    whole = sum(amount(caller).bytes for caller in found)
+    callers = sorted(moment.callers.values(), key=lambda caller: -amount(caller).bytes)
+    callers = [caller for caller in callers if amount(caller).samples]
+    whole = sum(amount(caller).bytes for caller in callers)
     rows = [
         (
             caller.name,
@@ -129,16 +127,16 @@ def sites(moment: SampledMoment, what: str) -> Table:
                 Entry(median_class(caller.ages if what == "live" else caller.lives)),
             ],
         )
-        for caller in found[:MOST_ROWS]
+        for caller in callers[:MOST_ROWS]
     ]
-    rest = f": the first {len(rows)} of {len(found)}" if len(found) > len(rows) else ""
+    rest = f": the first {len(rows)} of {len(callers)}" if len(callers) > len(rows) else ""
     when = "age" if what == "live" else "lifetime"
     return Table(
         f"Call sites by {what} bytes{rest}", [what, "share", "blocks", "samples", when], rows, "caller"
     )
 
 
-def changed(caption: str, found: Sequence[SampledChange]) -> Table:
+def changed(caption: str, shown: Sequence[SampledChange]) -> Table:
     """Rows whose interval holds no change are marked as noise."""
     rows = [
         (
@@ -149,9 +147,9 @@ def changed(caption: str, found: Sequence[SampledChange]) -> Table:
                 Entry(f"{size(change.old.bytes)} → {size(change.new.bytes)}"),
             ],
         )
-        for change in found[:MOST_ROWS]
+        for change in shown[:MOST_ROWS]
     ]
-    rest = f": the first {len(rows)} of {len(found)}" if len(found) > len(rows) else ""
+    rest = f": the first {len(rows)} of {len(shown)}" if len(shown) > len(rows) else ""
     return Table(caption + rest, ["difference", "", "live"], rows, "caller")
 
 

@@ -66,19 +66,19 @@ def moment_of(
 
 
 def callers_of(profile: Profile, process: ProcessSamples) -> dict[Key, SampledCaller]:
-    found: dict[Key, SampledCaller] = {}
+    callers: dict[Key, SampledCaller] = {}
     for number, site in enumerate(process.sites, 1):  # the most bytes first
         frames = profile.frames(number)
         key = tuple(map(name_of, wrappers.useful_part(frames)[:CHAIN])) if frames else ()
-        known = found.get(key) or SampledCaller(profile.chain(number), "\n".join(map(str, frames)))
-        found[key] = replace(
+        known = callers.get(key) or SampledCaller(profile.chain(number), "\n".join(map(str, frames)))
+        callers[key] = replace(
             known,
             acquired=known.acquired.plus(site.acquired),
             live=known.live.plus(site.live),
             lives=added(known.lives, site.lives),
             ages=added(known.ages, site.ages),
         )
-    return found
+    return callers
 
 
 def added(some: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
@@ -102,7 +102,7 @@ class SampledChange:
 
 def changes(old: SampledMoment, new: SampledMoment) -> list[SampledChange]:
     """The changes of live bytes by caller, the largest first."""
-    found = []
+    by_caller = []
     mean = max(old.mean, new.mean)
     for key in dict.fromkeys([*old.callers, *new.callers]):
         before, after = old.callers.get(key), new.callers.get(key)
@@ -110,5 +110,5 @@ def changes(old: SampledMoment, new: SampledMoment) -> list[SampledChange]:
         named = after or before
         assert named
         if amounts != (NOTHING, NOTHING):
-            found.append(SampledChange(named.name, *amounts, by=estimates.difference(*amounts, mean)))
-    return sorted(found, key=lambda change: -abs(change.by.value))
+            by_caller.append(SampledChange(named.name, *amounts, by=estimates.difference(*amounts, mean)))
+    return sorted(by_caller, key=lambda change: -abs(change.by.value))

@@ -61,17 +61,17 @@ class Changes:
     old: Profile
     new: Profile
     repeats: int  # further recordings of OLD's program
-    found: list[ChangedCaller]  # differences beyond noise, the most bytes first
+    beyond_noise: list[ChangedCaller]  # differences beyond noise, the most bytes first
     noisy: int  # callers that differ no more than between recordings of OLD's program
     same: int  # callers without any difference
 
     @property
     def sentence(self) -> str:
-        if not self.found:
+        if not self.beyond_noise:
             return "No call site changed" + (" beyond noise." if self.noisy else ".")
-        appeared = sum(change.old == NONE for change in self.found)
-        gone = sum(change.new == NONE for change in self.found)
-        changed = len(self.found) - appeared - gone
+        appeared = sum(change.old == NONE for change in self.beyond_noise)
+        gone = sum(change.new == NONE for change in self.beyond_noise)
+        changed = len(self.beyond_noise) - appeared - gone
         return f"Call sites: {changed} changed, {appeared} new, {gone} gone; {self.same} as before."
 
     @property
@@ -96,10 +96,10 @@ class Changes:
         ]
 
     def table(self) -> Table:
-        shown = self.found[:MOST_CALLERS]
-        rest = len(self.found) - len(shown)
+        shown = self.beyond_noise[:MOST_CALLERS]
+        rest = len(self.beyond_noise) - len(shown)
         caption = "Call sites that changed, by the difference in bytes acquired"
-        caption += f": the first {len(shown)} of {len(self.found)}" if rest else ""
+        caption += f": the first {len(shown)} of {len(self.beyond_noise)}" if rest else ""
         columns = ["bytes", "blocks", "at most", "at the end", "mean life"]
         rows = [
             (" < ".join(change.caller[:SHOWN_FUNCTIONS]) or "unknown", self._row(change)) for change in shown
@@ -121,18 +121,18 @@ def changes(old: Profile, new: Profile, again: Sequence[Profile]) -> Changes:
     """Compare two recordings; `again` are further recordings of the program of `old`."""
     before, after = by_caller(old), by_caller(new)
     repeats = [before, *map(by_caller, again)]
-    found, noisy, same = [], 0, 0
+    beyond_noise, noisy, same = [], 0, 0
     for caller in dict.fromkeys([*before, *after]):
         each = ChangedCaller(caller, before.get(caller, NONE), after.get(caller, NONE))
         known = [repeat.get(caller, NONE) for repeat in repeats]
         if not any(getattr(each.new, name) != getattr(each.old, name) for name in JUDGED):
             same += 1
         elif any(is_beyond(name, each, known) for name in JUDGED):
-            found.append(each)
+            beyond_noise.append(each)
         else:
             noisy += 1
-    found.sort(key=lambda change: (-abs(change.more), change.caller))
-    return Changes(old, new, len(again), found, noisy, same)
+    beyond_noise.sort(key=lambda change: (-abs(change.more), change.caller))
+    return Changes(old, new, len(again), beyond_noise, noisy, same)
 
 
 def is_beyond(name: str, changed_caller: ChangedCaller, known: Sequence[Amounts]) -> bool:
@@ -154,11 +154,11 @@ def by_caller(profile: Profile) -> dict[Caller, Amounts]:
 
     Wrappers are left out, because another version of a library may allocate by another wrapper.
     """
-    found: dict[Caller, Amounts] = {}
+    amounts: dict[Caller, Amounts] = {}
     for site in profile.sites:
         caller = tuple(map(name_of, wrappers.useful_part(profile.frames(site.number))))
-        found[caller] = found.get(caller, NONE) + Amounts.of(site)
-    return found
+        amounts[caller] = amounts.get(caller, NONE) + Amounts.of(site)
+    return amounts
 
 
 def name_of(place: Place) -> str:

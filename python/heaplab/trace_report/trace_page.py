@@ -35,15 +35,15 @@ class Chapter:
 
 def write_html(profile: Profile, warnings: Sequence[str], path: Path) -> None:
     """Raises HeaplabError if the file cannot be written."""
-    found = findings.findings(profile)
-    write_page(path, profile, findings.advice(profile), found, warnings, chapters(profile))
+    told = findings.findings(profile)
+    write_page(path, profile, findings.advice(profile), told, warnings, chapters(profile))
 
 
 def write_page(
     path: Path,
     profile: Profile,
     advice: str,
-    found: Sequence[tuple[str, str]],
+    told: Sequence[tuple[str, str]],
     warnings: Sequence[str],
     parts: Sequence[Chapter],
 ) -> None:
@@ -52,7 +52,7 @@ def write_page(
         "program": profile.program,
         "about": about(profile),
         "advice": advice,
-        "findings": found,
+        "findings": told,
         "warnings": warnings,
         "compare": shlex.join(["heaplab", "compare", str(profile.trace)]),
         "chapters": parts,
@@ -78,7 +78,7 @@ def chapters(profile: Profile) -> list[Chapter]:
     """The chapters in the order of the page, without those for which the trace has nothing."""
     if not profile.stretches:
         return []
-    found = [
+    shown = [
         Chapter("live", "Live memory", ["Of each stretch of time the most is drawn."], drawn(profile)),
         Chapter("rate", "How fast memory is acquired", [], rates(profile)),
         Chapter("lives", "Sizes and lifetimes", [REALLOCATED], heat_maps=tables.lives(profile)),
@@ -86,11 +86,11 @@ def chapters(profile: Profile) -> list[Chapter]:
     ]
     if any(site.number for site in profile.sites):
         ordered = [tables.sites(profile, order) for order in tables.ORDERS]
-        found.append(Chapter("sites", "Call sites", [], tables=[table for table in ordered if table.rows]))
+        shown.append(Chapter("sites", "Call sites", [], tables=[table for table in ordered if table.rows]))
     if profile.growths.calls:
         sentence = findings.reallocated(profile)
-        found.append(Chapter("growths", "Reallocations", [sentence], tables=[tables.chains(profile)]))
-    return [*found, Chapter("calls", "Calls", [], tables=[tables.kinds(profile)])]
+        shown.append(Chapter("growths", "Reallocations", [sentence], tables=[tables.chains(profile)]))
+    return [*shown, Chapter("calls", "Calls", [], tables=[tables.kinds(profile)])]
 
 
 REALLOCATED = "A block that is reallocated ends its life, and another begins."

@@ -74,11 +74,11 @@ def _lives(
     amount: Callable[..., int],
     text: Callable[[float], str],
 ) -> Table:
-    found = {(life.size, life.life): amount(life) for life in profile.lives}
-    largest = max(found.values(), default=0)
+    amounts = {(life.size, life.life): amount(life) for life in profile.lives}
+    largest = max(amounts.values(), default=0)
     rows = []
-    for size_class in sorted({size_class for size_class, _ in found}):
-        values = [found.get((size_class, life), 0) for life in shown]
+    for size_class in sorted({size_class for size_class, _ in amounts}):
+        values = [amounts.get((size_class, life), 0) for life in shown]
         entries = [
             Entry(text(value), color=shade(value, largest)) if value else Entry("") for value in values
         ]
@@ -96,17 +96,17 @@ def threads(profile: Profile) -> Table:
         for each in {row.acquirer, row.releaser} - {NOBODY}:
             passed[each] = passed.get(each, 0) + row.blocks
     kept = sorted(sorted(passed, key=lambda thread: -passed[thread])[:MOST_THREADS])
-    found: dict[tuple[int, int], tuple[int, int]] = {}
+    amounts: dict[tuple[int, int], tuple[int, int]] = {}
     for row in profile.threads:
         key = (_kept(row.acquirer, kept), _kept(row.releaser, kept))
-        blocks, in_bytes = found.get(key, (0, 0))
-        found[key] = (blocks + row.blocks, in_bytes + row.bytes)
+        blocks, in_bytes = amounts.get(key, (0, 0))
+        amounts[key] = (blocks + row.blocks, in_bytes + row.bytes)
     named = kept + ([OTHERS] if len(passed) > len(kept) else [])
     before = [NOBODY] if any(row.lived_before for row in profile.threads) else []
-    largest = max((blocks for blocks, _ in found.values()), default=0)
+    largest = max((blocks for blocks, _ in amounts.values()), default=0)
     rows = []
     for giver in [*named, *before]:
-        entries = [_passed(found.get((giver, taker)), largest) for taker in [*named, NOBODY]]
+        entries = [_passed(amounts.get((giver, taker)), largest) for taker in [*named, NOBODY]]
         rows.append((_thread(giver) if giver != NOBODY else "lived before", entries))
     caption = "Blocks and bytes by the thread that acquired them (down) and that released them (across)"
     return Table(caption, [_thread(thread) for thread in [*named, NOBODY]], rows, "thread")
@@ -148,10 +148,10 @@ ORDERS = [
 
 def sites(profile: Profile, order: Order) -> Table:
     """The first sites of an order, with the figures that are asked for most."""
-    found = sorted(profile.sites, key=order.by, reverse=True)
-    whole = sum(map(order.by, found))
-    shown = [site for site in found[:MOST_SITES] if order.by(site)]
-    rest = len([site for site in found if order.by(site)]) - len(shown)
+    ordered = sorted(profile.sites, key=order.by, reverse=True)
+    whole = sum(map(order.by, ordered))
+    shown = [site for site in ordered[:MOST_SITES] if order.by(site)]
+    rest = len([site for site in ordered if order.by(site)]) - len(shown)
     others = [name for name in COLUMNS if name != order.column]
     rows = []
     for site in shown:
@@ -198,7 +198,7 @@ def _chain(number: int) -> str:
 
 def kinds(profile: Profile) -> Table:
     """Events by the name of the call."""
-    found = sorted(profile.kinds.items(), key=lambda item: -item[1])
+    ordered = sorted(profile.kinds.items(), key=lambda item: -item[1])
     whole = sum(profile.kinds.values())
-    rows = [(name, [Entry(count(events)), Entry(share(events, whole))]) for name, events in found]
+    rows = [(name, [Entry(count(events)), Entry(share(events, whole))]) for name, events in ordered]
     return Table("Events by kind; a reallocation counts once", ["events", "share"], rows, "call")

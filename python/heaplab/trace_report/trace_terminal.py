@@ -35,20 +35,20 @@ def print_changes(changes: Changes, console: Console) -> None:
     for label, text in changes.totals():
         put(console, escape(text), label=label, indent=LABEL)
     put(console, escape(changes.noise), label="Noise", indent=LABEL)
-    if changes.found:
+    if changes.beyond_noise:
         put(console, "")
         print_table(changes.table(), console)
 
 
 def tables_of(profile: Profile) -> list[Table]:
-    found = [tables.lives(profile)[0]]
+    shown = [tables.lives(profile)[0]]
     if len({row.acquirer for row in profile.threads}) > 1:
-        found.append(tables.threads(profile))
+        shown.append(tables.threads(profile))
     if any(site.number for site in profile.sites):
-        found += [tables.sites(profile, order) for order in tables.ORDERS[:3]]
+        shown += [tables.sites(profile, order) for order in tables.ORDERS[:3]]
     if profile.growths.calls:
-        found.append(tables.chains(profile))
-    return found
+        shown.append(tables.chains(profile))
+    return shown
 
 
 def course(values: Sequence[int]) -> str:

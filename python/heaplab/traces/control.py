@@ -21,9 +21,9 @@ TEXTS_AT, BYTES = 136, 256 << 10  # where texts about executed programs begin, a
 def filters_here() -> int:
     """The number of filters of system calls (seccomp) that this process runs under."""
     lines = Path("/proc/self/status").read_text(errors="replace").splitlines()
-    found = dict(line.split(":", 1) for line in lines if line.startswith("Seccomp"))
+    fields = dict(line.split(":", 1) for line in lines if line.startswith("Seccomp"))
     # Linux before 5.9 tells only whether there are any.
-    return int(found.get("Seccomp_filters") or 0) or int(int(found.get("Seccomp") or 0) > 0)
+    return int(fields.get("Seccomp_filters") or 0) or int(int(fields.get("Seccomp") or 0) > 0)
 
 
 class Control:

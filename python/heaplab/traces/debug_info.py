@@ -34,18 +34,18 @@ def frames(path: str, addresses: Sequence[int]) -> list[list[Frame]]:
     else:
         return [[] for _ in addresses]
     lines = answers([*command, "-a", "-f", "-i", "-e", path], [f"0x{address:x}" for address in addresses])
-    found: list[list[Frame]] = []
+    by_address: list[list[Frame]] = []
     for line in lines:
         if line.startswith("0x"):
-            found.append([])
-        elif not found:
+            by_address.append([])
+        elif not by_address:
             break
-        elif not found[-1] or found[-1][-1].line != PENDING:
-            found[-1].append(Frame(line, line=PENDING))
+        elif not by_address[-1] or by_address[-1][-1].line != PENDING:
+            by_address[-1].append(Frame(line, line=PENDING))
         else:
-            function = found[-1][-1].function
-            found[-1][-1] = Frame("" if function == "??" else function, *place(line))
-    return found if len(found) == len(addresses) else [[] for _ in addresses]
+            function = by_address[-1][-1].function
+            by_address[-1][-1] = Frame("" if function == "??" else function, *place(line))
+    return by_address if len(by_address) == len(addresses) else [[] for _ in addresses]
 
 
 PENDING = -1  # in place of a line number that the tool prints next

@@ -53,12 +53,12 @@ def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, 
                 cut_off = True  # the intact part of the file is used
 
     try:
-        found = tool.import_(feed, str(source), trace)
+        summary = tool.import_(feed, str(source), trace)
     except UsageError as error:
         if cut_off and not fed:
             raise UsageError(f"{source}: is cut off before its first line") from error
         raise
-    return found | {"cut_off": found["cut_off"] or cut_off}
+    return summary | {"cut_off": summary["cut_off"] or cut_off}
 
 
 def _begins(path: Path, magic: bytes) -> bool:

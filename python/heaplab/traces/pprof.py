@@ -73,8 +73,8 @@ class Strings:
 def mappings(profile: Profile) -> list[symbols.Module]:
     """The mapped files, the program first, as pprof expects; the program alone if none are known."""
     program = profile.of.get("executable") or profile.of.get("program", "")
-    found = sorted(profile.modules, key=lambda module: module.path != program)
-    return found or [symbols.Module(0, 0, 0, program)]
+    modules = sorted(profile.modules, key=lambda module: module.path != program)
+    return modules or [symbols.Module(0, 0, 0, program)]
 
 
 def mapping(module: symbols.Module, identity: int, strings: Strings) -> bytes:
@@ -99,11 +99,11 @@ def function(place: symbols.Place, identity: int, strings: Strings) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while value >= 0x80:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*encoded, value])
 
 
 def number(field: int, value: int) -> bytes:

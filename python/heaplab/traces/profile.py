@@ -223,13 +223,13 @@ class Profile:
     @property
     def without_names(self) -> str:
         """A note on the file that leaves the most call sites without names; "" if hardly any lack one."""
-        found = [self.useful(site.number) for site in self.sites]
-        files = Counter(place.module for place in found if place.module and not place.is_named)
-        if sum(files.values()) < LEAST_WITHOUT_NAMES * len(found) or not files:
+        useful = [self.useful(site.number) for site in self.sites]
+        files = Counter(place.module for place in useful if place.module and not place.is_named)
+        if sum(files.values()) < LEAST_WITHOUT_NAMES * len(useful) or not files:
             return ""
         path, sites = files.most_common(1)[0]
         return (
-            f"{sites} of {len(found)} call sites have no name: {path} has no symbols for them; "
+            f"{sites} of {len(useful)} call sites have no name: {path} has no symbols for them; "
             f"{debug_info.advice(path)}"
         )
 
@@ -238,44 +238,44 @@ def of_process(
     trace: Path, summary: dict[str, Any], process: int, progress: tool.Progress = lambda _done, _whole: None
 ) -> Profile:
     """The profile of process number `process` in the trace of this summary. One pass over the events."""
-    found = tool.profile(trace, process, progress)
-    sites = [Site(*row) for row in found["sites"]]
+    report = tool.profile(trace, process, progress)
+    sites = [Site(*row) for row in report["sites"]]
     known = tool.sites(trace, process)
     of = summary["processes"][process]["process"]
     ticks_per_second = int(of.get("ticks_per_second") or 0)
     resolution = int(of.get("resolution_ns") or 0) / 1e9
-    shortest = sum(ticks < resolution * ticks_per_second for ticks in found["lifetime_bounds"])
+    shortest = sum(ticks < resolution * ticks_per_second for ticks in report["lifetime_bounds"])
     return Profile(
         trace=trace,
         process=process,
         of=of,
         ticks_per_second=ticks_per_second,
-        origin=found["origin"],
-        width=found["width"],
-        last_stamp=found["last_stamp"],
-        peak_stamp=found["peak_stamp"],
-        peak_bytes=found["peak_bytes"],
-        peak_blocks=found["peak_blocks"],
-        stretches=[Stretch(*row) for row in found["stretches"]],
-        lifetime_bounds=found["lifetime_bounds"],
+        origin=report["origin"],
+        width=report["width"],
+        last_stamp=report["last_stamp"],
+        peak_stamp=report["peak_stamp"],
+        peak_bytes=report["peak_bytes"],
+        peak_blocks=report["peak_blocks"],
+        stretches=[Stretch(*row) for row in report["stretches"]],
+        lifetime_bounds=report["lifetime_bounds"],
         resolution=resolution,
         shortest_life=shortest,
-        lives=told_apart([Life(*row) for row in found["lives"]], shortest),
-        threads=[Passed(*row) for row in found["threads"]],
-        growths=Growths(**found["growths"]),
-        kinds=kinds_of(found["kinds"]),
+        lives=told_apart([Life(*row) for row in report["lives"]], shortest),
+        threads=[Passed(*row) for row in report["threads"]],
+        growths=Growths(**report["growths"]),
+        kinds=kinds_of(report["kinds"]),
         sites=sites,
-        shares=[Share(*row) for row in found["shares"]],
-        thread_peaks=dict(found["acquirers"]),
-        lifetimes=lifetimes_of(found["lifetimes"]),
+        shares=[Share(*row) for row in report["shares"]],
+        thread_peaks=dict(report["acquirers"]),
+        lifetimes=lifetimes_of(report["lifetimes"]),
         stacks=known["sites"],
         places=places_of(known, summary["machine"]),
         modules=symbols.modules_of(known["modules"], known["build_ids"]),
     )
 
 
-def lifetimes_of(found: dict[str, Any]) -> Lifetimes:
-    return Lifetimes(**{**found, "sites": [SiteLives(*row) for row in found["sites"]]})
+def lifetimes_of(values: dict[str, Any]) -> Lifetimes:
+    return Lifetimes(**{**values, "sites": [SiteLives(*row) for row in values["sites"]]})
 
 
 def places_of(known: dict[str, Any], machine: int) -> symbols.Names:
@@ -287,21 +287,21 @@ def places_of(known: dict[str, Any], machine: int) -> symbols.Names:
 
 def told_apart(lives: Iterable[Life], shortest: int) -> list[Life]:
     """Merge the classes of lifetimes that the resolution of times does not tell apart."""
-    found: dict[tuple[int, int], tuple[int, int]] = {}
+    amounts: dict[tuple[int, int], tuple[int, int]] = {}
     for life in lives:
         key = (life.size, max(life.life, shortest))
-        blocks, in_bytes = found.get(key, (0, 0))
-        found[key] = (blocks + life.blocks, in_bytes + life.bytes)
-    return [Life(*key, *amount) for key, amount in found.items()]
+        blocks, in_bytes = amounts.get(key, (0, 0))
+        amounts[key] = (blocks + life.blocks, in_bytes + life.bytes)
+    return [Life(*key, *amount) for key, amount in amounts.items()]
 
 
 def kinds_of(rows: list[list[int]]) -> dict[str, int]:
     """Counts by name: a reallocation, which is a release and an acquisition, counts as one call."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for kind, count in rows:
         name = KINDS[kind]
-        found[name] = max(found.get(name, 0), count)
-    return found
+        counts[name] = max(counts.get(name, 0), count)
+    return counts
 
 
 def busiest(summary: dict[str, Any]) -> int:

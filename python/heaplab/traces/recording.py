@@ -195,7 +195,7 @@ def still_running(raw: Path) -> list[str]:
     that names the folder.
     """
     folder, begins = os.fsencode(raw.resolve()) + b"/", os.fsencode(f"{FOLDER}={raw.absolute()}")
-    found = []
+    processes = []
     for process in Path("/proc").iterdir():
         if not process.name.isdigit() or int(process.name) == os.getpid():
             continue
@@ -203,10 +203,10 @@ def still_running(raw: Path) -> list[str]:
             maps = (process / "maps").read_bytes()
             is_preloaded = os.fsencode(recorder()) in maps
             if folder in maps or (is_preloaded and begins in (process / "environ").read_bytes().split(b"\0")):
-                found.append(f"{(process / 'comm').read_text(errors='replace').strip()} ({process.name})")
+                processes.append(f"{(process / 'comm').read_text(errors='replace').strip()} ({process.name})")
         except OSError:  # the process has ended meanwhile, or belongs to another user
             continue
-    return found
+    return processes
 
 
 class Window:

@@ -220,9 +220,11 @@ def packed(record: SampleRecord) -> bytes:
 
 def thinned(kept: list[Line]) -> list[Line]:
     """Without some that were taken by time, or else of all: always what leaves the smallest gap in time."""
-    found = list(kept)
-    while len(found) > THINNED_SNAPSHOTS:
-        inner = range(1, len(found) - 1)
-        of = [number for number in inner if found[number].by_time] or inner
-        del found[min(of, key=lambda number: found[number + 1].seconds - found[number - 1].seconds)]
-    return found
+    remaining = list(kept)
+    while len(remaining) > THINNED_SNAPSHOTS:
+        inner = range(1, len(remaining) - 1)
+        of = [number for number in inner if remaining[number].by_time] or inner
+        del remaining[
+            min(of, key=lambda number: remaining[number + 1].seconds - remaining[number - 1].seconds)
+        ]
+    return remaining

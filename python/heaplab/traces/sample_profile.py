@@ -59,7 +59,7 @@ def properties(process: ProcessSamples, snapshot: Snapshot) -> dict[str, str]:
     }
 
 
-def sites_of(found: Sequence[SampledSite]) -> list[Site]:
+def sites_of(sampled: Sequence[SampledSite]) -> list[Site]:
     return [
         Site(
             number=number,
@@ -76,5 +76,5 @@ def sites_of(found: Sequence[SampledSite]) -> list[Site]:
             growths=0,
             bytes_moved=0,
         )
-        for number, site in enumerate(found, 1)
+        for number, site in enumerate(sampled, 1)
     ]

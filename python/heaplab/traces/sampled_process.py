@@ -137,7 +137,7 @@ def sites_of(sites: dict[int, Rows], blocks: Rows, mean: int, now_ms: int) -> li
     numbers = (blocks["site"] & ((1 << SITE_BITS) - 1)).astype(np.int64)
     order = np.argsort(numbers, kind="stable")
     blocks, numbers = blocks[order], numbers[order]
-    found: dict[tuple[int, ...], SampledSite] = {}
+    by_stack: dict[tuple[int, ...], SampledSite] = {}
     for number, row in sites.items():
         stack = tuple(int(each) for each in row["addresses"][: min(int(row["frames"]), FRAMES)])
         first, last = np.searchsorted(numbers, [number, number + 1])
@@ -149,8 +149,8 @@ def sites_of(sites: dict[int, Rows], blocks: Rows, mean: int, now_ms: int) -> li
             lives=tuple(int(count) for count in row["lives"]),
             ages=ages(here["site"] >> SITE_BITS, now_ms),
         )
-        found[stack] = found[stack].plus(site) if stack in found else site
-    return sorted(found.values(), key=lambda site: -site.acquired.bytes)
+        by_stack[stack] = by_stack[stack].plus(site) if stack in by_stack else site
+    return sorted(by_stack.values(), key=lambda site: -site.acquired.bytes)
 
 
 def acquired(row: Rows, mean: int) -> SampleSum:

@@ -92,12 +92,12 @@ class Sampling:
         return snapshot
 
     def look(self, why: str) -> Snapshot:
-        found: list[tuple[ProcessSamples, Path]] = []
+        samples: list[tuple[ProcessSamples, Path]] = []
         for path in sorted(self._raw.glob("*.raw")):
             if process := process_of(path, self._plan.mean):
-                found.append((process, path))
-        found.sort(key=lambda each: (each[0].ended, -each[0].acquired.bytes))
-        for process, path in found[MOST_PROCESSES:]:
+                samples.append((process, path))
+        samples.sort(key=lambda each: (each[0].ended, -each[0].acquired.bytes))
+        for process, path in samples[MOST_PROCESSES:]:
             if process.ended:
                 path.unlink(missing_ok=True)
                 path.with_suffix(".maps").unlink(missing_ok=True)
@@ -106,7 +106,7 @@ class Sampling:
             at_unix_ns=time.time_ns(),
             seconds=time.monotonic() - self._began,
             why=why,
-            processes=[process for process, _ in found[:MOST_PROCESSES]],
+            processes=[process for process, _ in samples[:MOST_PROCESSES]],
             left_out=self._left_out,
         )
 
@@ -128,39 +128,39 @@ def process_of(path: Path, mean: int) -> ProcessSamples | None:
     """The process of a file; None if it has not yet described itself, or its file is gone."""
     now_ms = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000
     try:
-        found = sampled_process.read(path, mean, now_ms)
+        process = sampled_process.read(path, mean, now_ms)
         noted = path.with_suffix(".maps")
         notes = noted.read_text(errors="replace") if noted.exists() else ""
     except OSError:
         return None
-    if found is None:
+    if process is None:
         return None
-    mapped = maps_of(found.pid, path)
+    mapped = maps_of(process.pid, path)
     modules, build_ids = mapped_code.code_of(notes, mapped)
     return ProcessSamples(
-        pid=found.pid,
-        parent_pid=found.parent_pid,
-        program=found.program,
-        executable=found.executable,
-        arguments=found.arguments,
-        allocator=found.allocator,
-        begin_ns=found.begin_ns,
+        pid=process.pid,
+        parent_pid=process.parent_pid,
+        program=process.program,
+        executable=process.executable,
+        arguments=process.arguments,
+        allocator=process.allocator,
+        begin_ns=process.begin_ns,
         ended=not mapped,
-        resident=resident(found.pid) if mapped else 0,
-        lost=found.lost,
+        resident=resident(process.pid) if mapped else 0,
+        lost=process.lost,
         modules=modules,
         build_ids=build_ids,
-        sites=found.sites,
+        sites=process.sites,
     )
 
 
 def maps_of(pid: int, within: Path) -> str:
     """The mappings of a process that has a file mapped, or one of a folder; "" of another."""
     try:
-        found = Path(f"/proc/{pid}/maps").read_bytes()
+        mappings = Path(f"/proc/{pid}/maps").read_bytes()
     except OSError:
         return ""
-    return found.decode(errors="replace") if os.fsencode(within.resolve()) in found else ""
+    return mappings.decode(errors="replace") if os.fsencode(within.resolve()) in mappings else ""
 
 
 def resident(pid: int) -> int:

@@ -68,13 +68,13 @@ class Module:
 def modules_of(lines: str, build_ids: str = "") -> list[Module]:
     """The mapped files by address, from lines of a trace (docs/trace-format.md)."""
     ids = dict(line.split(" ", 1) for line in build_ids.splitlines())
-    found = []
+    mapped = []
     for line in lines.splitlines():
         span, offset, path = line.split(" ", 2)
         start, end = span.split("-")
         first = int(start, 16)
-        found.append(Module(first, int(end, 16), int(offset, 16), path, ids.get(f"{first:x}", "")))
-    return sorted(found, key=lambda module: module.start)
+        mapped.append(Module(first, int(end, 16), int(offset, 16), path, ids.get(f"{first:x}", "")))
+    return sorted(mapped, key=lambda module: module.start)
 
 
 def places(addresses: Iterable[int], modules: str, names: str, build_ids: str = "") -> Names:
@@ -83,28 +83,28 @@ def places(addresses: Iterable[int], modules: str, names: str, build_ids: str = 
     `modules`, `names` and `build_ids` are lines of a trace (docs/trace-format.md). Names in the trace come
     first; then those of the mapped files, unless a file was replaced since.
     """
-    found = named(names)
+    place_by_address = named(names)
     mapped = modules_of(modules, build_ids)
-    missing = np.array(sorted(set(addresses) - found.keys()), dtype=np.uint64)
+    missing = np.array(sorted(set(addresses) - place_by_address.keys()), dtype=np.uint64)
     for module in mapped:
         first, last = np.searchsorted(missing, np.array([module.start + 1, module.end + 1], dtype=np.uint64))
         inside = [int(address) for address in missing[first:last]]
         if inside:
-            found |= dict(zip(inside, _in_file(module.path, inside, module), strict=True))
-    return found
+            place_by_address |= dict(zip(inside, _in_file(module.path, inside, module), strict=True))
+    return place_by_address
 
 
 def named(names: str) -> Names:
     """The places in the names of a trace: FUNCTION (FILE:LINE), or a place in mtrace's form."""
     texts = {int(address, 16): text for address, _, text in (n.partition(" ") for n in names.splitlines())}
-    found = {address: _place(text) for address, text in texts.items()}
+    places_by_address = {address: _place(text) for address, text in texts.items()}
     of_mtrace = {address: match for address, text in texts.items() if (match := MTRACE.fullmatch(text))}
     for path in {match["path"] for match in of_mtrace.values()}:
         here = {
             address: int(match["at"], 16) for address, match in of_mtrace.items() if match["path"] == path
         }
-        found |= dict(zip(here, _in_file(path, list(here.values())), strict=True))
-    return found
+        places_by_address |= dict(zip(here, _in_file(path, list(here.values())), strict=True))
+    return places_by_address
 
 
 def _place(text: str) -> Place:
@@ -167,12 +167,14 @@ class Image:
         symbols = [self._function(address) or f"0x{address:x}" for address in addresses]
         debug = self._frames(addresses)
         frames = [
-            [frame._replace(function=frame.function or symbol) for frame in found]
+            [frame._replace(function=frame.function or symbol) for frame in inlined]
             or [debug_info.Frame(symbol)]
-            for found, symbol in zip(debug, symbols, strict=True)
+            for inlined, symbol in zip(debug, symbols, strict=True)
         ]
-        names = iter(debug_info.demangled([frame.function for found in frames for frame in found]))
-        return [self._place([(next(names), frame.file, frame.line) for frame in found]) for found in frames]
+        names = iter(debug_info.demangled([frame.function for inlined in frames for frame in inlined]))
+        return [
+            self._place([(next(names), frame.file, frame.line) for frame in inlined]) for inlined in frames
+        ]
 
     def _place(self, frames: Sequence[tuple[str, str, int]]) -> Place:
         first, *around = (Place(*frame, module=self._path) for frame in frames)
@@ -181,8 +183,8 @@ class Image:
     @cached_property
     def _separate(self) -> Path | None:
         """The file with the debug information of a stripped file; None if no package installed it."""
-        found = debug_info.SEPARATE / self.build_id[:2] / f"{self.build_id[2:]}.debug"
-        return found if self.build_id and found.is_file() else None
+        file = debug_info.SEPARATE / self.build_id[:2] / f"{self.build_id[2:]}.debug"
+        return file if self.build_id and file.is_file() else None
 
     @cached_property
     def _symbols(self) -> tuple[np.ndarray, list[bytes]]:

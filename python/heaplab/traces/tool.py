@@ -28,8 +28,8 @@ def stamps_here() -> str:
 
 def why_no_instructions() -> str:
     """Why the instructions of a thread cannot be counted here; "" if they can."""
-    found = _run("counters").strip()
-    return "" if found == "instructions" else found
+    reason = _run("counters").strip()
+    return "" if reason == "instructions" else reason
 
 
 def profile(trace: Path, process: int, progress: Progress = lambda _done, _whole: None) -> dict[str, Any]:
@@ -41,28 +41,28 @@ def profile(trace: Path, process: int, progress: Progress = lambda _done, _whole
             if not line.startswith("{"):
                 done, whole = map(int, line.split())
                 progress(done, whole)
-    found: dict[str, Any] = json.loads(last)
-    return found
+    report: dict[str, Any] = json.loads(last)
+    return report
 
 
 def sites(trace: Path, process: int) -> dict[str, Any]:
     """The call sites of a process of a trace, and what the trace says about their code addresses."""
-    found: dict[str, Any] = json.loads(_run("sites", trace, str(process)))
-    return found
+    report: dict[str, Any] = json.loads(_run("sites", trace, str(process)))
+    return report
 
 
 def habits(trace: Path, process: int) -> list[list[int]]:
     """By call site: number, blocks that died at once, their bytes, chains of growing blocks, growths, bytes
     copied (src/trace/profile/block_habits.h)."""
-    found: list[list[int]] = json.loads(_run("habits", trace, str(process)))
-    return found
+    table: list[list[int]] = json.loads(_run("habits", trace, str(process)))
+    return table
 
 
 def subsystems(trace: Path, process: int, groups: Iterable[Iterable[int]]) -> list[dict[str, Any]]:
     """Counts and episodes of groups of call sites (src/trace/profile/subsystems.h)."""
     lines = "".join(f"{' '.join(map(str, sites))}\n" for sites in groups)
-    found: list[dict[str, Any]] = json.loads(_run("subsystems", trace, str(process), given=lines))
-    return found
+    counted: list[dict[str, Any]] = json.loads(_run("subsystems", trace, str(process), given=lines))
+    return counted
 
 
 def rows(trace: Path, what: str) -> AbstractContextManager[IO[bytes]]:
@@ -92,8 +92,8 @@ def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[s
         raise UsageError(
             errors.decode(errors=ANY_NAME).strip() or f"{name}: trace_tool ended with {child.returncode}"
         )
-    found: dict[str, Any] = json.loads(out)
-    return found
+    report: dict[str, Any] = json.loads(out)
+    return report
 
 
 def finish(folder: Path, trace: Path, progress: Progress = lambda _done, _whole: None) -> None:
@@ -114,12 +114,12 @@ def summary(trace: Path) -> dict[str, Any]:
     with regular_file.opened(trace):
         pass  # the tool would wait for a pipe
     try:
-        found: dict[str, Any] = json.loads(_run("summary", trace))
+        report: dict[str, Any] = json.loads(_run("summary", trace))
     except HeaplabError as error:
         raise UsageError(str(error)) from error
-    if not found["processes"]:
-        raise unusable(trace, "holds no process", found["damage"])
-    return found
+    if not report["processes"]:
+        raise unusable(trace, "holds no process", report["damage"])
+    return report
 
 
 def unusable(trace: Path, why: str, damage: Sequence[str]) -> HeaplabError:

@@ -19,16 +19,16 @@ Summary = dict[str, Any]
 
 def at_peaks(summary: Summary) -> list[Coverage]:
     """The processes of a trace at the peak of their memory, and those not seen; the largest first."""
-    found = []
+    coverages = []
     for process in sampled(summary):
         if process.unseen:
             sample = process.largest or MemorySample(0, [])
-            found.append(explained.coverage_of(process.name, sample, (), unseen=process.unseen))
+            coverages.append(explained.coverage_of(process.name, sample, (), unseen=process.unseen))
         elif process.largest and is_known(process):
             entries = entries_of(summary, process)
             if not any(lost_calls(summary, number) for number in entries):
-                found.append(covered(summary, entries, process, process.largest))
-    return sorted(found, key=lambda each: -each.memory)
+                coverages.append(covered(summary, entries, process, process.largest))
+    return sorted(coverages, key=lambda each: -each.memory)
 
 
 def at_moment(summary: Summary, profile: Profile, seconds: float | None) -> Coverage | None:
@@ -100,7 +100,7 @@ def covered(
     every = summary["processes"]
     copied = [number for number, each in enumerate(every) if runs(each, process)]
     allocators = {every[number]["process"].get("allocator", "") for number in entries or copied}
-    found = explained.coverage_of(
+    coverage = explained.coverage_of(
         process.name,
         sample,
         merged(
@@ -108,9 +108,9 @@ def covered(
         ),
         own=0 if all(has_no_tables(Path(path), process) for path in allocators) else OWN_TABLES,
     )
-    if not found.matters:
-        return found
-    return found.model_copy(update={"mallocs": compiled_in.mallocs_in(process.program)})
+    if not coverage.matters:
+        return coverage
+    return coverage.model_copy(update={"mallocs": compiled_in.mallocs_in(process.program)})
 
 
 def has_no_tables(allocator: Path, process: SampledProcess) -> bool:
@@ -144,10 +144,10 @@ def pairs(summary: dict[str, str], at_ns: int) -> Iterator[tuple[int, int]]:
 
 def merged(ranges: Iterator[tuple[int, int]]) -> Ranges:
     """The ranges in ascending order, without overlaps."""
-    found: list[tuple[int, int]] = []
+    disjoint: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if disjoint and begin <= disjoint[-1][1]:
+            disjoint[-1] = disjoint[-1][0], max(end, disjoint[-1][1])
         else:
-            found.append((begin, end))
-    return found
+            disjoint.append((begin, end))
+    return disjoint

@@ -135,9 +135,9 @@ def tell(trace: Path, why: str) -> None:
     if why:
         note(f"{trace}: {why}")
         return
-    found = tool.summary(trace)
-    note(f"{trace}: {trace_summary.totals(found)}")
-    for line in trace_summary.warnings(found):
+    summary = tool.summary(trace)
+    note(f"{trace}: {trace_summary.totals(summary)}")
+    for line in trace_summary.warnings(summary):
         note(f"{trace}: {line}")
 
 

@@ -22,26 +22,26 @@ def moments_of(place: Path, process: int | None) -> tuple[list[SampledMoment], b
     """
     path, number = file_and_number(place)
     file = SampleFile(path)
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     for snapshot in file.snapshots():
-        if number is None or len(found) < number:
-            found.append(snapshot)
-    if not found or (number is not None and not 0 < number <= len(found)):
-        raise UsageError(f"{place}: the file has {len(found)} snapshots")
+        if number is None or len(snapshots) < number:
+            snapshots.append(snapshot)
+    if not snapshots or (number is not None and not 0 < number <= len(snapshots)):
+        raise UsageError(f"{place}: the file has {len(snapshots)} snapshots")
     if file.damage:
         note(f"{path}: {file.damage}")
-    return of_process(path, file.head, found, process), not file.damage
+    return of_process(path, file.head, snapshots, process), not file.damage
 
 
-def of_process(path: Path, head: Head, found: list[Snapshot], process: int | None) -> list[SampledMoment]:
-    last = found[-1]
+def of_process(path: Path, head: Head, snapshots: list[Snapshot], process: int | None) -> list[SampledMoment]:
+    last = snapshots[-1]
     if process is not None and process >= len(last.processes):
         raise UsageError(f"--process {process}: {path} has processes 0 to {len(last.processes) - 1}")
     if not last.processes:
         raise UsageError(f"{path}: holds no process")
     number = max(range(len(last.processes)), key=lambda place: last.processes[place].acquired.bytes)
     key = key_of(last, number if process is None else process)
-    numbered = ((snapshot, number) for snapshot in found for number in range(len(snapshot.processes)))
+    numbered = ((snapshot, number) for snapshot in snapshots for number in range(len(snapshot.processes)))
     return [moment_of(path, head, *each) for each in numbered if key_of(*each) == key]
 
 

@@ -52,24 +52,24 @@ def trace(
     suffix = suffix_of(output) if output else ""
     if trace_file.is_dir():
         return trace(finished(trace_file), new, again, output, rows, weight, process)
-    found, number = summary_and_process(trace_file, process)
-    warnings = trace_summary.warnings(found)
+    summary, number = summary_and_process(trace_file, process)
+    warnings = trace_summary.warnings(summary)
     for line in warnings:
         note(f"{trace_file}: {line}")
     if output and suffix == PARQUET:
-        columns.write_parquet(trace_file, found, rows or EVENTS, output, ProgressNote("writing rows"))
+        columns.write_parquet(trace_file, summary, rows or EVENTS, output, ProgressNote("writing rows"))
     else:
         if not output:
-            show(found)
-        profile = of_process(trace_file, found, number, ProgressNote("reading events"))
+            show(summary)
+        profile = of_process(trace_file, summary, number, ProgressNote("reading events"))
         if unnamed := profile.without_names:
             note(f"{trace_file}: {unnamed}")
         if not output:
-            show_process(profile, number, found)
-            return status_of(found)
+            show_process(profile, number, summary)
+            return status_of(summary)
         write(profile, warnings, suffix, weight or PEAK, output)
     click.echo(output)
-    return status_of(found)
+    return status_of(summary)
 
 
 def refuse_of_samples(option: str, value: object) -> None:
@@ -110,11 +110,11 @@ def compare(files: list[Path], output: Path | None, process: int | None) -> int:
         raise UsageError("-o goes with one trace")
     profiles, summaries = [], []
     for path in files:
-        found, number = summary_and_process(path, process)
-        summaries.append(found)
-        for line in found["damage"]:
+        summary, number = summary_and_process(path, process)
+        summaries.append(summary)
+        for line in summary["damage"]:
             note(f"{path}: {line}")
-        profiles.append(of_process(path, found, number, ProgressNote(f"reading {path.name}")))
+        profiles.append(of_process(path, summary, number, ProgressNote(f"reading {path.name}")))
     old, new, *again = profiles
     trace_terminal.print_changes(trace_changes.changes(old, new, again), console())
     return status_of(*summaries)
@@ -179,14 +179,14 @@ def imported(source: Path, output: Path) -> int:
         raise UsageError(f"{source}: is a folder, not the output of heaptrack or mtrace")
     if foreign.is_trace(source):
         raise UsageError(f"{source}: is a trace already")
-    found = foreign.make_trace(source, output, ProgressNote("making the trace"))
-    if found["cut_off"]:
+    summary = foreign.make_trace(source, output, ProgressNote("making the trace"))
+    if summary["cut_off"]:
         note(f"{source}: is cut off; what is intact was used")
-    if found["skipped"]:
-        note(f"{source}: {found['skipped']} lines were not understood and are left out")
+    if summary["skipped"]:
+        note(f"{source}: {summary['skipped']} lines were not understood and are left out")
     note(f"{output}: {trace_summary.totals(tool.summary(output))}")
     click.echo(output)
-    return DAMAGED if found["cut_off"] else DONE
+    return DAMAGED if summary["cut_off"] else DONE
 
 
 def finished(raw: Path) -> Path:

@@ -61,28 +61,28 @@ def lost(summary: dict[str, Any]) -> str:
 
 def warnings(summary: dict[str, Any]) -> list[str]:
     """What the trace lacks of a complete recording."""
-    found = [*filter(None, [architecture.note(summary["machine"])]), *summary["damage"]]
+    sentences = [*filter(None, [architecture.note(summary["machine"])]), *summary["damage"]]
     for process in summary["processes"]:
         part, pid = process["summary"], process["process"].get("pid", "?")
         if lost := number(part, "lost_elsewhere"):
-            found.append(
+            sentences.append(
                 f"{counted(lost, 'call')} of processes without a file were not recorded: "
                 f"{part['lost_elsewhere_because']}"
             )
         if filtered := number(part, "filtered_processes"):
-            found.append(
+            sentences.append(
                 f"{counted(filtered, 'process', 'processes')} were not recorded: under a filter of system "
                 "calls (seccomp) that heaplab does not run under"
             )
         if lost := number(part, "lost"):
-            found.append(f"process {pid}: {lost} calls were not recorded: {part['lost_because']}")
+            sentences.append(f"process {pid}: {lost} calls were not recorded: {part['lost_because']}")
         if wrong := number(part, "acquired_while_live"):
-            found.append(f"process {pid}: {wrong} acquisitions of blocks that live")
+            sentences.append(f"process {pid}: {wrong} acquisitions of blocks that live")
         if wrong := number(part, "released_unknown"):
-            found.append(f"process {pid}: {wrong} releases of blocks that nothing acquired")
+            sentences.append(f"process {pid}: {wrong} releases of blocks that nothing acquired")
         if process["lost_in_file"]:
-            found.append(f"process {pid}: {process['lost_in_file']} events are lost in the file")
-    return found + beyond_malloc.sentences(trace_coverage.at_peaks(summary))
+            sentences.append(f"process {pid}: {process['lost_in_file']} events are lost in the file")
+    return sentences + beyond_malloc.sentences(trace_coverage.at_peaks(summary))
 
 
 def of_process(process: dict[str, Any]) -> list[tuple[str, str]]:

@@ -39,7 +39,7 @@ def profile(empty: Profile, base: int, *callers: tuple[str, int]) -> Profile:
 
 
 def found(changes: trace_changes.Changes) -> list[tuple[str, int, int]]:
-    return [(change.caller[0], change.old.bytes, change.new.bytes) for change in changes.found]
+    return [(change.caller[0], change.old.bytes, change.new.bytes) for change in changes.beyond_noise]
 
 
 def test_callers_are_known_by_their_functions_wherever_their_code_lies(empty: Profile) -> None:
@@ -68,7 +68,7 @@ def test_noise_is_what_one_more_recording_of_the_same_may_have(
     old = profile(empty, 100, ("parse", 100))
     repeats = [profile(empty, 200, ("parse", each)) for each in again]
     changes = trace_changes.changes(old, profile(empty, 300, ("parse", new)), repeats)
-    assert (changes.noisy, len(changes.found)) == (int(is_noise), int(not is_noise))
+    assert (changes.noisy, len(changes.beyond_noise)) == (int(is_noise), int(not is_noise))
 
 
 def test_callers_are_told_without_wrappers(empty: Profile) -> None:

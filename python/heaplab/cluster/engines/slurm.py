@@ -48,15 +48,15 @@ class Slurm:
         return f"submitted {units.counted(len(shards), 'shard')} to Slurm as job {', '.join(jobs)}"
 
     def held(self, plan: Plan) -> Held:
-        found = {}
+        states = {}
         for line in slurm(
             "squeue", "--noheader", "--array", "--me", f"--name={job_name(plan)}", f"--format={SHOWN}"
         ).splitlines():
             shard, state, nodes, reason = line.split("|", 3)
             if shard.isdecimal():
                 place = f" on {nodes}" if nodes else f": {reason}"
-                found[int(shard)] = {"PENDING": "waiting"}.get(state, state.lower()) + place
-        return Held(found)
+                states[int(shard)] = {"PENDING": "waiting"}.get(state, state.lower()) + place
+        return Held(states)
 
     def fetch(self, plan: Plan) -> str:
         return f"nodes of Slurm share the folder: results are in {plan.results}"

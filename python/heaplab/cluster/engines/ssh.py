@@ -96,10 +96,10 @@ class Ssh:
             except HeaplabError as error:  # a host that is gone holds no shards
                 return Held({}, (str(error),))
 
-        found = each(record.hosts, of_host).values()
+        answers = each(record.hosts, of_host).values()
         return Held(
-            {shard: says for state in found for shard, says in state.shards.items()},
-            tuple(trouble for state in found for trouble in state.troubles),
+            {shard: says for state in answers for shard, says in state.shards.items()},
+            tuple(trouble for state in answers for trouble in state.troubles),
         )
 
     def fetch(self, plan: Plan) -> str:

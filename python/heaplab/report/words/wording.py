@@ -212,15 +212,15 @@ def trimmed(runs: Iterable[Run]) -> list[str]:
         if run.trims and run.process and run.status is Status.OK:
             by_arm.setdefault(run.allocator, []).append((run.trims, run.process))
     return [
-        f"{name} called malloc_trim {units.counted(fmean(trims.calls for trims, _ in found), 'time')} a run, "
-        f"for {units.percent(sum(trims.cpu_time for trims, _ in found) / cpu_time(found))} of its CPU time; "
-        f"the longest call took {units.show(max(trims.longest for trims, _ in found), 's')}."
-        for name, found in by_arm.items()
+        f"{name} called malloc_trim {units.counted(fmean(trims.calls for trims, _ in costs), 'time')} a run, "
+        f"for {units.percent(sum(trims.cpu_time for trims, _ in costs) / cpu_time(costs))} of its CPU time; "
+        f"the longest call took {units.show(max(trims.longest for trims, _ in costs), 's')}."
+        for name, costs in by_arm.items()
     ]
 
 
-def cpu_time(found: Iterable[tuple[Trims, Process]]) -> float:
-    return sum(process.user_time + process.system_time for _, process in found) or inf
+def cpu_time(trims: Iterable[tuple[Trims, Process]]) -> float:
+    return sum(process.user_time + process.system_time for _, process in trims) or inf
 
 
 def what_decides(study: Study, timing: Timing) -> str:
