@@ -27,5 +27,5 @@ set -- --customize-hook="upload $certificates $certificates"
 tools/step.sh "make compare and make test in a bare Debian root: forty minutes" "read where they stopped" \
   tools/debian_root.sh /dev/null --variant=apt --include=ca-certificates,make \
   --customize-hook="copy-in $out/tree $out/inside.sh /" "$@" \
-  --customize-hook='chroot "$1" sh /inside.sh' \
+  --customize-hook='unshare --mount tools/enter_root.sh "$1" sh /inside.sh' \
   --customize-hook="download /tree/out/compare/report.html $out/report.html"

@@ -4,7 +4,6 @@ Errors are one line, `heaplab: ...`; packaging/manual_page.py says what each exi
 """
 
 import gc
-import sys
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -95,4 +94,4 @@ def main() -> None:
     status = exit_status.status_of(lambda: commands.main(prog_name="heaplab", standalone_mode=False))
     if signals.was_asked():
         exit_status.leave_at_once(status)
-    sys.exit(status)
+    exit_status.leave(status)

@@ -80,6 +80,15 @@ class NamedOutput(io.FileIO):
             raise
 
 
+def leave(status: int) -> NoReturn:
+    """End with this status also where what was said on standard error cannot be written."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Python flushes again, and would end with status 120
+    sys.exit(status)
+
+
 def leave_at_once(status: int) -> NoReturn:
     """End without taking the interpreter apart, which takes seconds on a busy machine."""
     for stream in (sys.stdout, sys.stderr):

@@ -53,7 +53,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
     ("program", "way", "site", "found"),
     [
         ("lines", "reserved", "longer(", "300 buffers grew 76.5k times"),
-        ("vectors", "reserved", "pushed(", "2,000 buffers grew 20.0k times, 15.6 MiB copied"),
+        ("vectors", "reserved", "pushed", "2,000 buffers grew 20.0k times, 15.6 MiB copied"),
         ("keys", "temporaries", "copied(", "400k blocks of 24.4 MiB died at once"),
     ],
 )

@@ -14,7 +14,7 @@ from heaplab.screen import exit_status
 
 pytestmark = pytest.mark.starts_programs
 
-AROUND = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+AROUND = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
 FULL = "heaplab: standard output: No space left on device\n"
 
 
