@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from heaplab.campaign import standard_input
 from heaplab.errors import UsageError
-from heaplab.machine import host
+from heaplab.machine import host, interposition
 from heaplab.results import spec, store
 from heaplab.results.manner import Manner
+from heaplab.results.own_program import MUTATOR
 from heaplab.results.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_text
 from heaplab.results.store import ResultsLock, Store
 from heaplab.version import __version__
@@ -72,6 +73,8 @@ def campaign_of(request: Request) -> Campaign:
     refuse_no_text(request.command)
     for arm in request.libraries:
         refuse_no_text([*arm.preload, *arm.command, *arm.environment.values()])
+        if any(work.executable != MUTATOR for work in request.workloads.values()):
+            interposition.preloaded(arm)
     content: dict[str, Any] = {
         "experiments": [experiment.model_dump(mode="json") for experiment in request.experiments],
         "workloads": {name: work.model_dump(mode="json") for name, work in request.workloads.items()},
@@ -99,7 +102,8 @@ def identity(content: dict[str, Any], libraries: Sequence[Arm]) -> str:
 
 def what_runs(arm: Arm) -> dict[str, Any]:
     """The part of an arm on which its figures depend."""
-    return arm.model_dump(include={"sha256", "environment", "huge_pages", "command"})
+    collector = {"runtime", "version"} if arm.runtime else set()
+    return arm.model_dump(include={"sha256", "environment", "huge_pages", "command"} | collector)
 
 
 def begin(

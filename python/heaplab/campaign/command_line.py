@@ -20,8 +20,8 @@ def program_of(cell: Cell, arm: Arm | None = None) -> Path:
 
     Raises HeaplabError if there is none.
     """
-    if arm and arm.command:
-        return interposition.resolve_program(arm.command[0], os.environ)
+    if arm and (words := arm.command or arm.runtime):
+        return interposition.resolve_program(words[0], os.environ)
     return file_of(cell.workload)
 
 
@@ -62,7 +62,8 @@ def words_of(cell: Cell, arm: Arm | None = None) -> list[str]:
     """The arguments with which an arm runs a cell, without those of the harness."""
     if arm and arm.command:
         return arm.command[1:]
-    return [*cell.workload.arguments, *options_of(dict(cell.parameters))]
+    runtime = arm.runtime[1:] if arm else []
+    return [*runtime, *cell.workload.arguments, *options_of(dict(cell.parameters))]
 
 
 def options_of(parameters: dict[str, Parameter]) -> list[str]:

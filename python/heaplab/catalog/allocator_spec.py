@@ -27,16 +27,19 @@ class Source(Strict):
     wheel     a glob below the unpacked wheel, in heaplab's cache
     crate     the name of the file that `build` makes, in heaplab's cache; else by the crate's name
     heaplab   the name between `libheaplab_` and `.so`, built with heaplab itself
+    runtime   no library but the folder with the mutator of a language whose runtime frees memory
     """
 
-    kind: Literal["system", "debian", "wheel", "crate", "heaplab"]
-    package: str = ""  # Debian package, wheel or crate
+    kind: Literal["system", "debian", "wheel", "crate", "heaplab", "runtime"]
+    package: str = ""  # Debian package, wheel or crate; runtime: the package with the language
     version: str = ""  # exact version of the package; empty: any
     upstream: str = ""  # version of the allocator, if the package has version numbers of its own
     library: str = ""
-    # crate: shell commands run in the unpacked sources; $out is the library to make
+    # crate, runtime: shell commands run in the unpacked sources; $out is the library or program to make
     build: list[str] = field(default_factory=list)
-    needs: list[str] = field(default_factory=list)  # crate: programs the build needs
+    needs: list[str] = field(default_factory=list)  # crate, runtime: programs the build needs
+    # runtime: the words that run the program {out} of the folder {folder}, before its options
+    command: list[str] = field(default_factory=list)
     # what `heaplab get` downloads, by file name: the files that this version was tested with; empty: any
     sha256: dict[str, str] = field(default_factory=dict)
 

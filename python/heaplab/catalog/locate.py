@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -63,6 +64,7 @@ class FoundLibrary(NamedTuple):
     path: Path | None  # None: the C library's own malloc, nothing to preload
     source_version: str = ""
     package: str = ""  # the Debian package that tells the version
+    runtime: Source | None = None  # whose program this is, if it is no library
 
     @property
     def version(self) -> str:
@@ -136,7 +138,7 @@ def find_first(name: str, allocator: Allocator, variant: Variant | None) -> tupl
 
 def how_to_obtain(allocator: Allocator) -> str:
     kinds = {source.kind for source in allocator.sources}
-    if kinds & {"debian", "wheel", "crate"}:
+    if kinds & {"debian", "wheel", "crate", "runtime"}:
         return f"obtain it with: heaplab get {allocator.id}"
     if "heaplab" in kinds:
         return "it is built with heaplab itself, and this build has it not"
@@ -157,8 +159,16 @@ def find(identifier: str, source: Source, variant: Variant | None) -> FoundLibra
     obtained = ObtainedLibrary.beside(folder)
     if obtained is None or any(source.fault_of_file(*file) for file in obtained.sha256.items()):
         return None
+    if source.kind == "runtime":
+        current = obtained.sha256 == sums(native.mutator(source.library))
+        return FoundLibrary(folder / obtained.library, runtime=source) if current else None
     path = first_match(folder, variant.library) if variant and variant.library else folder / obtained.library
     return FoundLibrary(path, obtained.version) if path and path.is_file() else None
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """The sums of the files in a folder by name."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
 def find_in_system(library: str) -> FoundLibrary | None:
@@ -208,6 +218,9 @@ def describe(
     from heaplab.results.records import Arm
 
     environment = joined(allocator.environment, variant.environment if variant else {})
+    if found.runtime and found.path:
+        title = variant.title if variant else allocator.title
+        return collector(name, title, environment, found.runtime, found.path)
     preload: list[Path] = []
     if library.path:
         elf.check_allocator(library.path)
@@ -226,3 +239,33 @@ def describe(
         build_id={str(path): elf.build_id(path) for path in preload},
         huge_pages=variant.huge_pages if variant else None,
     )
+
+
+def collector(name: str, title: str, environment: dict[str, str], source: Source, program: Path) -> Arm:
+    """The arm of a collector. Its own word about itself, under the arm's settings, is its version.
+
+    Raises NotHereError without the language, UsageError for settings that its runtime refuses.
+    """
+    from heaplab.machine.execute import environment_for
+    from heaplab.results.records import Arm
+
+    command = [word.format(out=program, folder=program.parent) for word in source.command]
+    if shutil.which(command[0]) is None:
+        raise NotHereError(f"{name}: {command[0]} is not on this machine; Debian's {source.package} has it")
+    arm = Arm(
+        allocator=name,
+        title=title,
+        version="",
+        preload=[],
+        environment=environment,
+        sha256={str(program): hashlib.sha256(program.read_bytes()).hexdigest()},
+        build_id={},
+        runtime=command,
+    )
+    asked = subprocess.run(
+        [*command, "--version"], env=environment_for(arm), capture_output=True, text=True, check=False
+    )
+    if asked.returncode:
+        said = [line for line in (asked.stdout + asked.stderr).splitlines() if "Picked up" not in line]
+        raise UsageError(f"{name}: {said[0] if said else f'{command[0]} ends with {asked.returncode}'}")
+    return arm.model_copy(update={"version": asked.stdout.strip()})

@@ -39,6 +39,12 @@ def needed(path: Path | None, name: str) -> Path:
     return path
 
 
+def mutator(language: str) -> Path:
+    """The folder with the sources of a language's mutator: the installed one, or that of the source tree."""
+    installed = root() / "share" / "heaplab" / "managed" / language
+    return installed if installed.is_dir() else PACKAGE.parents[1] / "src" / "managed" / language
+
+
 def program(own: OwnProgram) -> Path | None:
     path = root() / "bin" / own.name
     return path if path.is_file() else None

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from heaplab.catalog import locate
+from heaplab.catalog import locate, native
 from heaplab.catalog.allocator_spec import Allocator, Source
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.locate import ObtainedLibrary
@@ -27,7 +27,7 @@ from heaplab.results.records import Arm
 
 STEP_LIMIT_S = 1800
 PROBE = "ls"  # a small program that every machine has
-FETCHED = ("debian", "wheel", "crate")  # kinds of sources that can be obtained
+FETCHED = ("debian", "wheel", "crate", "runtime")  # kinds of sources that can be obtained
 BUILD_TIME = "up to six minutes on two cores"  # the longest build of the catalog
 
 Tell = Callable[[str], None]  # gets the name of each step before the step
@@ -78,12 +78,12 @@ def obtain(allocator: Allocator, source: Source, tell: Tell) -> Arm:
         with tempfile.TemporaryDirectory(prefix="new-", dir=final.parent) as name:
             new = Path(name) / "package"
             new.mkdir()
-            fetch = {"debian": fetch_debian, "wheel": fetch_wheel, "crate": fetch_crate}[source.kind]
+            fetch = FETCH[source.kind]
             version, library, sha256 = fetch(source, new, tell)
             path = library.relative_to(new).as_posix()
             ObtainedLibrary(asdict(source), version, path, sha256).write(new)
             tell("verify")
-            verify(locate.describe(allocator.id, allocator, None, locate.FoundLibrary(library, version)))
+            verify(locate.describe(allocator.id, allocator, None, made(source, library, version)))
             if final.exists():
                 shutil.rmtree(final)
             new.rename(final)
@@ -95,8 +95,17 @@ def obtain(allocator: Allocator, source: Source, tell: Tell) -> Arm:
     return locate.describe(allocator.id, allocator, None, installed)
 
 
+def made(source: Source, library: Path, version: str) -> locate.FoundLibrary:
+    return locate.FoundLibrary(library, version, runtime=source if source.kind == "runtime" else None)
+
+
 def verify(library: Arm) -> None:
-    """Raise CannotObtainError unless a program runs with the library serving its malloc."""
+    """Raise CannotObtainError unless a program runs with the library serving its malloc.
+
+    A collector has told its version already.
+    """
+    if library.runtime:
+        return
     environment = environment_for(library)
     program = interposition.resolve_program(PROBE, environment)
     if fault := interposition.fault_of_program(program, environment, library):
@@ -190,6 +199,21 @@ def fetch_crate(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, di
         return source.upstream or source.version, library, sums
 
 
+def build_mutator(source: Source, folder: Path, tell: Tell) -> tuple[str, Path, dict[str, str]]:
+    """Build the mutator of a language, from sources that heaplab has."""
+    need(*source.needs, package=source.package)
+    sources, program = native.mutator(source.library), folder / "acdc"
+    with tempfile.TemporaryDirectory(prefix="mutator-") as name:
+        work = shutil.copytree(sources, Path(name) / "sources")
+        tell("build")
+        for command in source.build:
+            run(["sh", "-euc", command], work, os.environ | {"out": str(program)})
+    return "", program, locate.sums(sources)
+
+
+FETCH = {"debian": fetch_debian, "wheel": fetch_wheel, "crate": fetch_crate, "runtime": build_mutator}
+
+
 def library_in(folder: Path, source: Source) -> Path:
     library = locate.first_match(folder, source.library)
     if library is None:
@@ -197,9 +221,10 @@ def library_in(folder: Path, source: Source) -> Path:
     return library
 
 
-def need(*programs: str) -> None:
+def need(*programs: str, package: str = "") -> None:
     if absent := missing(*programs):
-        raise CannotObtainError(f"{' and '.join(absent)} not on this machine")
+        where = f"; Debian's {package} has it" if package else ""
+        raise CannotObtainError(f"{' and '.join(absent)} not on this machine{where}")
 
 
 def missing(*programs: str) -> list[str]:

@@ -13,7 +13,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.check import check_outcomes, check_summary, deviations, parts, run_tests
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import host
+from heaplab.machine import host, interposition
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
@@ -94,7 +94,7 @@ def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[A
     arms = []
     for name in catalog.allocator_names():
         try:
-            arms.append(locate.locate(catalog, name))
+            arms += [arm for arm in [locate.locate(catalog, name)] if not arm.runtime]
         except locate.NotHereError as error:
             note(f"left out {error}")
     return arms
@@ -103,7 +103,7 @@ def chosen(catalog: Catalog, names: tuple[str, ...], everything: bool) -> list[A
 def library_of(catalog: Catalog, name: str) -> Arm:
     """A library file if the name has a slash or `.so`, or else an allocator of the catalog."""
     if "/" not in name and ".so" not in name:
-        return locate.locate(catalog, name)
+        return interposition.preloaded(locate.locate(catalog, name))
     path = Path(name)
     short = path.name.partition(".so")[0]
     if not short or short in catalog.allocator_names():

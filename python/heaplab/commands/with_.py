@@ -48,7 +48,7 @@ def with_(
             f"with: {program[0]} stands behind ALLOCATOR; the order is: "
             "heaplab with --allocator NAME=LIBRARY NAME -- PROGRAM"
         )
-    library = arm_of(with_own(catalogs.load(extra), own), name)
+    library = interposition.preloaded(arm_of(with_own(catalogs.load(extra), own), name))
     if library.void:
         raise HeaplabError(f"{name}: {library.void}")
     if no_deep_binding:

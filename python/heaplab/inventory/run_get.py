@@ -73,5 +73,5 @@ def obtained(catalog: Catalog, name: str) -> str:
     if library is None:
         with StepDisplay(name) as steps:
             already, library = "", getter.get(catalog, name, steps.tell)
-    where = library.preload[0] if library.preload else "the C library"
+    where = next(iter(library.sha256), "the C library")
     return f"{name} {library.version}".rstrip() + f": {already}{where}"

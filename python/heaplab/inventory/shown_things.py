@@ -50,7 +50,7 @@ def allocator_rows(catalog: Catalog, name: str, thing: allocator_spec.Allocator)
         yield "variant", variant.title
     try:
         library = locate.locate(catalog, name)
-        path = ":".join(library.preload) or "the C library's own malloc, nothing to preload"
+        path = ":".join(library.sha256) or "the C library's own malloc, nothing to preload"
         yield "here", f"{library.version} {path}".strip()
     except HeaplabError as error:
         yield "here", f"no: {error}"

@@ -55,6 +55,8 @@ DISTURBING = (
     "HEAPLAB_SCALLOC_",
     "HEAPLAB_TRIM",
 )
+# Settings of a language's runtime, which no arm of a collector takes from the user's environment.
+OF_RUNTIMES = ("GOGC", "GOMEMLIMIT", "GODEBUG", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
 def plain_environment() -> dict[str, str]:
@@ -65,6 +67,8 @@ def plain_environment() -> dict[str, str]:
 def environment_for(library: Arm) -> dict[str, str]:
     """The environment in which the library serves a program."""
     environment = plain_environment()
+    if library.runtime:
+        environment = {name: value for name, value in environment.items() if name not in OF_RUNTIMES}
     own = dict(library.environment)
     if path := own.get("LD_LIBRARY_PATH"):
         folders = (loadable_folder(path), environment.get("LD_LIBRARY_PATH"))

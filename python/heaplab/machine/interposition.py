@@ -21,6 +21,7 @@ from heaplab.machine import elf, process_tree
 from heaplab.results.records import Arm, Sample, ServedBy
 
 C_LIBRARY_NAME = "libc.so.6"
+NO_MALLOC = "a collector, no malloc to run a program with; it runs workloads whose program is acdc alone"
 SETTINGS = ("MALLOC_", "GLIBC_TUNABLES")  # what settings of glibc begin with
 GLIBC_LOADER = re.compile(r"ld-linux.*|ld64\.so.*|ld\.so\.1")
 C_LIBRARY = re.compile(r"(libc[.-].*|ld-musl-.*)")
@@ -31,6 +32,8 @@ SCRIPT_DEPTH = 4  # depth of #! interpreters that are scripts themselves, as the
 
 def fault_of_sample(sample: Sample, library: Arm) -> str:
     """Why the sample was not served by `library`, in one line; "" if it was."""
+    if library.runtime:
+        return ""
     malloc = sample.served_by.get("malloc")
     if malloc is None:
         return "the sample does not tell what served malloc"
@@ -48,6 +51,13 @@ def serves(by: ServedBy, library: Arm) -> bool:
     return str(Path(by.path).resolve()) in library.preload or (
         by.build_id != "" and by.build_id in library.build_id.values()
     )
+
+
+def preloaded(library: Arm) -> Arm:
+    """The arm, if it has a malloc that a program can be run with. Raises UsageError for a collector."""
+    if library.runtime:
+        raise UsageError(f"{library.allocator}: {NO_MALLOC}")
+    return library
 
 
 def intended(library: Arm) -> str:

@@ -9,7 +9,8 @@ settings:
 - mimalloc: MIMALLOC_VERBOSE prints every option;
 - scudo: a warning for an unknown option, an abort for an invalid value;
 - heaplab's own allocators: one line on standard error for an invalid value;
-- trim=: whether the library has a malloc_trim.
+- trim=: whether the library has a malloc_trim;
+- a collector's runtime: it was asked for its version with the settings of the arm (catalog/locate.py).
 
 For any other variable, heaplab only checks whether the library contains the variable's name: without the
 name, the library cannot read the variable.
@@ -50,7 +51,9 @@ def proved(library: Arm) -> Arm:
         faults += filter(None, [trimming.fault_of(library.preload)])
         proofs.append("malloc_trim in the library")
     for name, value in library.environment.items():
-        if name not in NO_SETTINGS and not library.command:
+        if library.runtime:
+            proofs.append("the runtime's own word, --version")
+        elif name not in NO_SETTINGS and not library.command:
             by, ask = asked_how(name, library)
             if fault := ask(name, value, library):
                 faults.append(fault)

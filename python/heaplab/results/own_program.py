@@ -9,4 +9,5 @@ class OwnProgram(NamedTuple):
     name: str
 
 
+MUTATOR = OwnProgram("acdc")  # the program that is there in managed languages too, src/managed
 REPLAY = OwnProgram("replay")  # repeats the calls of a trace

@@ -210,6 +210,7 @@ class Arm(Record):
     build_id: dict[str, str]  # by path
     huge_pages: Literal["never", "advised", "always"] | None = None  # None: as the machine has it
     command: list[str] = []  # what an arm that is a command runs; empty: the program of each cell
+    runtime: list[str] = []  # of a collector: what runs the mutator of its language, before its options
     levels: dict[str, str] = {}  # of a factorial, by setting; "" where the setting is left alone
     proof: str = ""  # how the settings were seen to take effect, or that nothing shows it; "" without any
     void: str = ""  # why the settings took no effect, in one line: the arm gives no figure

@@ -7,7 +7,7 @@ from pathlib import Path
 from heaplab.arms.chosen_arms import BASELINE, arm_of
 from heaplab.catalog import contents as catalogs
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import container
+from heaplab.machine import container, interposition
 from heaplab.options.option_types import HIGH
 from heaplab.options.program_command import SAMPLE, TRACE
 from heaplab.results.records import Arm
@@ -83,7 +83,7 @@ def default_trace(program: tuple[str, ...], suffix: str = TRACE) -> Path:
 
 def library_of(extra: tuple[Path, ...], name: str) -> Arm:
     """The allocator that serves malloc below the recorder. Raises HeaplabError if it is void."""
-    library = arm_of(catalogs.load(extra), name)
+    library = interposition.preloaded(arm_of(catalogs.load(extra), name))
     if library.void:
         raise HeaplabError(f"{name}: {library.void}")
     return library

@@ -1,0 +1,3 @@
+module heaplab/acdc
+
+go 1.22
