@@ -40,13 +40,12 @@ const char* name_of_program(const char* executable) {
 }  // namespace
 
 trace::raw_moment now() {
-  timespec monotonic{}, wall{};
-  clock_gettime(CLOCK_MONOTONIC, &monotonic);
-  clock_gettime(CLOCK_REALTIME, &wall);
-  const auto ns = [](const timespec& time) {
+  const auto ns = [](clockid_t of) {
+    timespec time{};
+    clock_gettime(of, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
   };
-  return {stamp_after(), ns(monotonic), ns(wall)};
+  return {stamp_after(), ns(CLOCK_MONOTONIC), ns(CLOCK_REALTIME), ns(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
 char* name_process(char* to, const char* folder, const trace::raw_moment& begun) {

@@ -1,7 +1,7 @@
 """What local allocators save in the benchmark of P0089 that is nearest to a subsystem, on this machine.
 
-Where most blocks of an episode live at the same time that is Benchmark I, else Benchmark III; in a fresh
-heap, and in an aged one as in Benchmark V.
+Where most blocks of an episode live at the same time that is Benchmark I, with sets of numbers and of
+strings, else Benchmark III; in a fresh heap, and in an aged one as in Benchmark V.
 """
 
 import json
@@ -24,64 +24,66 @@ from heaplab.subsystems.vetoes import LocalKind
 GLOBAL = "AS1"
 COLUMNS = {LocalKind.MONOTONIC: "AS5", LocalKind.MULTIPOOL: "AS9", LocalKind.BOTH: "AS13"}  # by abstract base
 AGED = "1:30%"
-ROUNDS = 5
+ROUNDS = 3
 LIVING_TOGETHER = 0.5  # utilization from which Benchmark I is the nearest
-VARIED = 64  # B of a mean size from which strings are nearer than numbers
-MOST_BYTES = 64 << 20  # that a benchmark allocates
+SETS = ("DS3", "DS4")  # of numbers, of strings
+VARIED = 0.1  # variation from which blocks of many sizes that die in any order are nearer than a queue
+SMALLEST = 8  # B
+BLOCKS = 1 << 21  # of Benchmark III: what the first call in an aged heap takes is little beside them
+MOST_BYTES = 64 << 20  # that live at a time
 LONGEST_S = 60.0
 DIMENSIONS = ("density", "variation", "locality_dimension", "utilization_dimension", "contention_dimension")
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Savings of a local allocator in the nearest benchmark, as shares of its time."""
+    """Savings of a local allocator in the nearest benchmark, as shares of its CPU time."""
 
     benchmark: str
     dimensions: tuple[float, ...]
-    fresh: float
-    aged: float
+    savings: tuple[float, ...]  # in a fresh heap and in an aged one, with each of its forms
     faults: tuple[float, float]  # page faults in a fresh heap: of the global allocator, of the local one
 
     @property
     def least(self) -> float:
-        return min(self.fresh, self.aged)
+        return min(self.savings)
 
     @property
     def most(self) -> float:
-        return max(self.fresh, self.aged)
+        return max(self.savings)
 
 
-def nearest(of: Subsystem) -> tuple[str, list[str]]:
-    """The program and its options."""
+def nearest(of: Subsystem) -> tuple[str, list[list[str]]]:
+    """The program and the options of each of its forms."""
     blocks = max(of.acquired.blocks / max(of.episodes, 1), 1.0)
     if of.blow_up <= 1 / LIVING_TOGETHER:
         elements = 1 << min(max(round(log2(blocks)), 6), 16)
-        structure = "DS4" if of.mean_size >= VARIED else "DS3"
-        return "growth", ["--structure", structure, "--elements", str(elements), "--buffer", "0"]
-    size = max(round(of.mean_size), 1)
-    active = max(min(of.most_bytes, MOST_BYTES), size)
-    total = max(min(of.episode_bytes // max(of.episodes, 1), MOST_BYTES), 4 * active)
-    return "utilization", [
-        *("--total", f"{total}B", "--active", f"{active}B", "--size", f"{size}B", "--buffer", "0")
-    ]
+        return "growth", [
+            ["--structure", made, "--elements", str(elements), "--buffer", "0"] for made in SETS
+        ]
+    mean = max(round(of.mean_size), SMALLEST)
+    active = max(min(of.most_bytes, MOST_BYTES), 2 * mean)
+    total = max(BLOCKS * mean, 4 * active)
+    sizes = ["--size", f"{mean}B"]
+    if of.variation >= VARIED:
+        sizes = ["--size", f"{2 * mean - SMALLEST}B", "--least-size", f"{SMALLEST}B", "--random-order"]
+    return "utilization", [["--total", f"{total}B", "--active", f"{active}B", *sizes, "--buffer", "0"]]
 
 
 def calibrated(
     of: Subsystem, strategy: LocalKind, arm: Arm, told: Callable[[str], None] = lambda _step: None
 ) -> Calibration:
     """Run the nearest benchmark under the global allocator `arm`, and local ones above it by turns."""
-    name, options = nearest(of)
+    name, forms = nearest(of)
     told(f"calibrating by {name}")
-    plain = [GLOBAL, COLUMNS[strategy]]
-    fresh = turns(name, options, plain, arm)
-    aged = turns(name, [*options, "--aged", AGED], plain, arm)
-    found = fresh[0][0]
+    columns = [GLOBAL, COLUMNS[strategy]]
+    heaps = [turns(name, [*form, *age], columns, arm) for form in forms for age in ((), ("--aged", AGED))]
+    fresh = heaps[0]
     faults = [median(run["minor_faults"] for run in runs) for runs in fresh]
     return Calibration(
-        benchmark=f"{name} {' '.join(options)}",
-        dimensions=tuple(found[dimension] for dimension in DIMENSIONS),
-        fresh=saved(fresh),
-        aged=saved(aged),
+        benchmark=f"{name} {' '.join(forms[0])}",
+        dimensions=tuple(fresh[0][0][dimension] for dimension in DIMENSIONS),
+        savings=tuple(map(saved, heaps)),
         faults=(faults[0], faults[1]),
     )
 
@@ -89,7 +91,7 @@ def calibrated(
 def saved(runs: Sequence[Sequence[dict[str, float]]]) -> float:
     """The median share of the time that the second column saves, of pairs of runs."""
     before, after = runs
-    return median(1 - new["wall_time"] / old["wall_time"] for old, new in zip(before, after, strict=True))
+    return median(1 - new["cpu_time"] / old["cpu_time"] for old, new in zip(before, after, strict=True))
 
 
 def turns(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 
 from heaplab.advise.other_ways import Amounts, Savings
 from heaplab.advise.ways_tried import ROUNDS
@@ -78,17 +77,18 @@ class Judgement:
 def worth_telling(found: Sequence[Appraised]) -> list[Appraised]:
     """Subsystems that share no call site: those that a local allocator suits first, then by their calls.
 
-    Of those with about as many calls the one with the fewest call sites comes first.
+    Of those with about as many calls as the first one, that with the fewest call sites stands for all.
     """
 
-    def rank(measured: Appraised) -> tuple[bool, int, int]:
-        calls = round(log(max(measured.of.calls, 1), ABOUT))
-        return strategy_of(measured) is not LocalKind.NONE, calls, -len(measured.of.group.sites)
+    def rank(measured: Appraised) -> tuple[bool, int]:
+        return strategy_of(measured) is not LocalKind.NONE, measured.of.calls
 
-    taken: set[int] = set()
     kept: list[Appraised] = []
-    for measured in sorted(found, key=rank, reverse=True):
-        if len(kept) < MOST and taken.isdisjoint(measured.of.group.sites):
-            taken.update(measured.of.group.sites)
-            kept.append(measured)
+    left = list(found)
+    while left and len(kept) < MOST:
+        suits, calls = max(map(rank, left))
+        alike = [measured for measured in left if rank(measured) >= (suits, calls / ABOUT)]
+        kept.append(min(alike, key=lambda measured: len(measured.of.group.sites)))
+        taken = kept[-1].of.group.sites
+        left = [measured for measured in left if set(taken).isdisjoint(measured.of.group.sites)]
     return kept

@@ -75,6 +75,12 @@ class Subsystem(BaseModel, frozen=True):
         return max(min(1 << round(self.typical_bytes / self.blow_up).bit_length(), LARGEST_CHUNK), 1024)
 
     @property
+    def variation(self) -> float:
+        whole = sum(self.sizes)
+        shares = [blocks / whole for blocks in self.sizes if blocks]
+        return min(-sum(share * log2(share) for share in shares) / SIZES, 1.0) if shares else 0.0
+
+    @property
     def typical_bytes(self) -> int:
         """The power of two such that 19 of 20 bytes are in episodes of at most so many bytes."""
         seen = 0
@@ -107,11 +113,13 @@ class Appraised:
 
     @cached_property
     def run_s(self) -> float | None:
-        """Time of the program, without what recording took at least; None: stamps are only an order."""
-        if not self.profile.timed:
-            return None
+        """CPU time of the program, without what recording took at least; None: not known.
+
+        Where a recording has no CPU time, the time by the clock stands in.
+        """
+        recorded = self.profile.cpu_ns * 1e-9 or self.profile.seconds
         events = sum(self.profile.kinds.values())
-        return max(self.profile.seconds - events * RECORDED_NS * 1e-9, events * self.call_s)
+        return max(recorded - events * RECORDED_NS * 1e-9, events * self.call_s) if recorded else None
 
     @property
     def share(self) -> float | None:
@@ -127,7 +135,7 @@ class Appraised:
         calls = "time in its calls by time in its episodes; both stand in for instructions"
         return [
             Dimension("D", "density", density, calls),
-            Dimension("V", "variation", self._variation, "entropy of sizes by that of ten powers of two"),
+            Dimension("V", "variation", of.variation, "entropy of sizes by that of ten powers of two"),
             Dimension(
                 "L",
                 "locality",
@@ -145,14 +153,9 @@ class Appraised:
 
     @property
     def _busy_s(self) -> float | None:
-        """Time in episodes, without what recording took at least."""
+        """CPU time in episodes, spread evenly over the clock's, without what recording took at least."""
         if not self.profile.timed:
             return None
-        recorded = self.of.ticks / self.profile.ticks_per_second
+        at_work = min(self.profile.cpu_ns * 1e-9 / self.profile.seconds, 1.0) if self.profile.cpu_ns else 1.0
+        recorded = self.of.ticks / self.profile.ticks_per_second * at_work
         return max(recorded - self.of.calls * RECORDED_NS * 1e-9, self.allocation_s)
-
-    @property
-    def _variation(self) -> float:
-        whole = sum(self.of.sizes)
-        shares = [blocks / whole for blocks in self.of.sizes if blocks]
-        return min(-sum(share * log2(share) for share in shares) / SIZES, 1.0) if shares else 0.0

@@ -13,6 +13,7 @@ SHARE = 0.01  # of the program's time: less is not worth a change
 LARGE = 0.5  # share of blocks that would pass through a multipool
 FEWEST_EPISODES = 2  # for which a multipool needs something below it that is released
 FEWEST_BLOCKS = 8  # in an episode, for which a resource is worth its construction
+MOST_GROWN = 0.01  # share of blocks that may come of realloc: replays allocate, copy nothing and free
 MOST_OPEN = 0.5  # share of bytes in episodes that had not ended
 MOST_NAMED = 3  # survivors
 
@@ -67,7 +68,8 @@ def remote(measured: Appraised) -> Iterator[Veto]:
 
 
 def grown(measured: Appraised) -> Iterator[Veto]:
-    if count := measured.of.growths:
+    count = measured.of.growths
+    if count > MOST_GROWN * measured.of.acquired.blocks:
         yield Veto(f"{_blocks(count)} came of realloc, which no local allocator has", ALL)
 
 

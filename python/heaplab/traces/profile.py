@@ -143,6 +143,7 @@ class Profile:
     trace: Path
     process: int  # number in the trace
     of: dict[str, str]  # properties (docs/trace-format.md)
+    cpu_ns: int  # of all threads; 0: not known
     ticks_per_second: int  # 0: stamps only order events
     origin: int  # stamp of the first event
     width: int  # of a stretch, in stamps
@@ -241,7 +242,7 @@ def of_process(
     report = tool.profile(trace, process, progress)
     sites = [Site(*row) for row in report["sites"]]
     known = tool.sites(trace, process)
-    of = summary["processes"][process]["process"]
+    of, sums = (summary["processes"][process][part] for part in ("process", "summary"))
     ticks_per_second = int(of.get("ticks_per_second") or 0)
     resolution = int(of.get("resolution_ns") or 0) / 1e9
     shortest = sum(ticks < resolution * ticks_per_second for ticks in report["lifetime_bounds"])
@@ -249,6 +250,7 @@ def of_process(
         trace=trace,
         process=process,
         of=of,
+        cpu_ns=int(sums.get("cpu_ns") or 0),
         ticks_per_second=ticks_per_second,
         origin=report["origin"],
         width=report["width"],

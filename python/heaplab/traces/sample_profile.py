@@ -23,6 +23,7 @@ def profile_of(
         trace=path,
         process=number,
         of=properties(process, snapshot),
+        cpu_ns=0,
         ticks_per_second=1_000_000_000,
         origin=0,
         width=1,

@@ -96,7 +96,8 @@ constexpr std::string_view numbers[] = {"pid",
                                         "instructions",
                                         "uncounted_threads",
                                         "ended",
-                                        "end_ticks"};
+                                        "end_ticks",
+                                        "cpu_ns"};
 
 }  // namespace
 

@@ -261,7 +261,10 @@ void finish_process(const raw_process& process, const raw_control& control, trac
   to.add_build_ids(modules.build_ids());
   properties summary = summarise(process, order.counts(), sites.size());
   // After the window of a recording the process may have gone on unrecorded.
-  if (process.of().ended && control.begins_late == 0) summary.set("end_ticks", process.of().latest.stamp);
+  if (const auto& of = process.of(); of.ended && control.begins_late == 0) {
+    summary.set("end_ticks", of.latest.stamp);
+    summary.set("cpu_ns", of.latest.cpu_ns - of.begin.cpu_ns);
+  }
   if (const std::string text = ranges.text(); !text.empty()) summary.set("ranges", text);
   if (first) add_what_is_of_no_process(summary, control, folder);
   to.end_process(summary);

@@ -75,6 +75,7 @@ struct raw_moment {
   std::uint64_t stamp;
   std::uint64_t monotonic_ns;
   std::uint64_t unix_ns;
+  std::uint64_t cpu_ns;  // that the process has had, on all processors
 };
 
 struct raw_header {

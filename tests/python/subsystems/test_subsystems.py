@@ -13,7 +13,9 @@ from heaplab.advise.other_ways import Savings
 from heaplab.advise.replaying import Recording
 from heaplab.subsystems import calibration, local_page, local_tables, patches, run_local, vetoes
 from heaplab.subsystems.calibration import Calibration
+from heaplab.subsystems.groups import Group
 from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
+from heaplab.subsystems.subsystem import Appraised
 from heaplab.subsystems.vetoes import LocalKind, Rule
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
@@ -75,6 +77,50 @@ def test_what_suits_is_found(
     assert vetoes.winks_out(judgement.measured, judgement.suits) == winks
 
 
+def changed(judgement: Judgement, **counts: object) -> Appraised:
+    """As if the recording had other counts."""
+    measured = judgement.measured
+    return replace(measured, of=measured.of.model_copy(update=counts))
+
+
+def test_of_about_as_many_calls_the_one_with_the_fewest_call_sites_is_told(recorded: Recorded) -> None:
+    parser = recorded.first("parser")
+    for released in range(300_000, 330_000, 10_000):
+        inner = changed(parser, group=Group("inner", (1, 2)), released=released)
+        outer = changed(parser, group=Group("outer", (1, 2, 3)), released=released + 100)
+        assert [found.of.group.name for found in worth_telling([outer, inner])] == ["inner"]
+    other = changed(parser, group=Group("other", (9,)), released=0)
+    assert [found.of.group.name for found in worth_telling([other, outer])] == ["outer", "other"]
+
+
+def test_blocks_of_realloc_forbid_where_they_are_not_few(recorded: Recorded) -> None:
+    parser = recorded.first("parser")
+    blocks = parser.measured.of.acquired.blocks
+    assert Judgement(changed(parser, growths=blocks // 200)).suits is LocalKind.MONOTONIC
+    assert Judgement(changed(parser, growths=blocks // 50)).suits is LocalKind.NONE
+
+
+def test_shares_are_of_cpu_time_where_that_is_known(recorded: Recorded) -> None:
+    measured = recorded.first("parser").measured
+    assert measured.profile.cpu_ns > 0
+    slow, unknown = (
+        replace(measured, profile=replace(measured.profile, cpu_ns=ns)) for ns in (10_000_000_000, 0)
+    )
+    assert slow.share == pytest.approx(measured.allocation_s / 10, rel=0.01)
+    assert replace(unknown, profile=replace(unknown.profile, ticks_per_second=0)).share is None
+
+
+def test_the_nearest_benchmark_varies_as_the_subsystem_does(recorded: Recorded) -> None:
+    parser, orders = (recorded.first(name) for name in ("parser", "orders"))
+    name, forms = calibration.nearest(parser.measured.of)
+    assert name == "growth"
+    assert [form[1] for form in forms] == ["DS3", "DS4"]
+    name, [queue] = calibration.nearest(orders.measured.of)
+    assert (name, queue[queue.index("--size") + 1]) == ("utilization", "216B")
+    _, [varied] = calibration.nearest(changed(orders, sizes=[0, 0, 0, 0, 0, 1, 1, 1]).of)
+    assert "--random-order" in varied
+
+
 def test_documents_are_episodes_of_their_size(recorded: Recorded) -> None:
     of = recorded.first("parser").measured.of
     assert of.episodes == 200
@@ -125,7 +171,7 @@ def test_dimensions_are_those_of_the_paper(recorded: Recorded) -> None:
 def gaining(judgement: Judgement) -> Judgement:
     """As if benchmark and replays had shown a gain."""
     second = (1.0, 1.0, 1.0)
-    promised = Calibration("growth", (0.5,) * 5, 0.4, 0.5, (10, 20))
+    promised = Calibration("growth", (0.5,) * 5, (0.4, 0.5), (10, 20))
     return replace(
         judgement, calibration=promised, confirmed=(Confirmed("glibc", Savings(second, second, second, 8)),)
     )
@@ -138,7 +184,7 @@ def test_no_change_is_the_default(recorded: Recorded) -> None:
     assert gaining(recorded.first("messages")).advice is LocalKind.NONE
     unsure = replace(gaining(suited).confirmed[0].savings, seconds=(-0.1, 1.0, 2.0))
     assert replace(gaining(suited), confirmed=(Confirmed("glibc", unsure),)).advice is LocalKind.NONE
-    worse = Calibration("growth", (0.5,) * 5, -0.4, -0.5, (10, 20))
+    worse = Calibration("growth", (0.5,) * 5, (-0.4, -0.5), (10, 20))
     assert replace(gaining(suited), calibration=worse).advice is LocalKind.NONE
 
 

@@ -216,6 +216,14 @@ def test_instructions_are_counted_or_refused_in_one_line(tmp_path: Path) -> None
     assert 10 * calls < int(process["summary"]["instructions"]) < 100_000 * calls
 
 
+def test_cpu_time_leaves_out_what_a_program_sleeps(tmp_path: Path) -> None:
+    assert record(tmp_path, "--", "perl", "-e", "select(undef, undef, undef, 0.5)").returncode == 0
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    of, sums = process["process"], process["summary"]
+    seconds = (int(sums["end_ticks"]) - int(of["start_ticks"])) / int(of["ticks_per_second"])
+    assert 0 < int(sums["cpu_ns"]) * 1e-9 < seconds - 0.5
+
+
 def test_call_stacks_are_recorded_by_frame_pointers(tmp_path: Path) -> None:
     compiled(tmp_path / "stacks", STACKS, "-g", "-O0", "-fno-omit-frame-pointer")
     assert record(tmp_path, "--stacks", "--", "./stacks").returncode == 0
