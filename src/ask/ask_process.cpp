@@ -38,7 +38,6 @@ namespace heaplab::ask {
 namespace {
 
 using namespace std::chrono_literals;
-using moment = std::chrono::steady_clock::time_point;
 
 constexpr auto search_patience = 5s;  // until a thread is found that can make a call
 constexpr auto call_patience = 1s;    // until a call has returned

@@ -38,21 +38,28 @@ bool waits(pid_t process, pid_t thread) {
 
 }  // namespace
 
-std::vector<pid_t> threads_of(pid_t process) {
+std::vector<pid_t> all_threads_of(pid_t process) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/task", process);
   DIR* const folder = ::opendir(path);
   if (folder == nullptr) return {};
-  std::vector<std::pair<bool, pid_t>> found;
+  std::vector<pid_t> found;
   while (const dirent* const entry = ::readdir(folder)) {
     const pid_t thread = std::atoi(entry->d_name);
-    if (thread <= 0) continue;
+    if (thread > 0 && std::strchr("ZX", state_of(process, thread)) == nullptr) found.push_back(thread);
+  }
+  ::closedir(folder);
+  return found;
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<std::pair<bool, pid_t>> found;
+  for (const pid_t thread : all_threads_of(process)) {
     // One that waits for a disk or for its child (D) would stop only afterwards, for as long as this program
     // runs.
     if (const char state = state_of(process, thread); state == 'S' || state == 'R')
       found.emplace_back(!waits(process, thread), thread);
   }
-  ::closedir(folder);
   std::ranges::stable_sort(found, {}, &std::pair<bool, pid_t>::first);
   std::vector<pid_t> threads;
   for (const auto& [_, thread] : found) threads.push_back(thread);

@@ -11,4 +11,7 @@ namespace heaplab::ask {
 // are left out.
 std::vector<pid_t> threads_of(pid_t process);
 
+// Those that have not ended, in any state.
+std::vector<pid_t> all_threads_of(pid_t process);
+
 }  // namespace heaplab::ask

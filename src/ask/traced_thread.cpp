@@ -6,21 +6,21 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace heaplab::ask {
 
 namespace {
 
-constexpr int patience_ms = 2000;  // on a machine that is busy a thread stops when its turn comes
-constexpr long step_ns = 100'000;
+constexpr std::chrono::seconds usual_patience(2);  // on a busy machine a thread stops when its turn comes
+constexpr std::chrono::microseconds step(100);
 constexpr std::size_t vector_bytes = std::size_t{16} << 10;
 
 // What the kernel puts into rax of an interrupted system call (include/linux/errno.h).
@@ -37,11 +37,6 @@ constexpr std::uint64_t ended_by_stops[] = {
 };
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;
-
-void pause_a_step() {
-  const timespec step{0, step_ns};
-  ::nanosleep(&step, nullptr);
-}
 
 // Signals that are pending for the thread or its process and not blocked; all bits where /proc does not tell.
 std::uint64_t deliverable(pid_t process, pid_t thread) {
@@ -65,30 +60,41 @@ std::uint64_t deliverable(pid_t process, pid_t thread) {
 
 }  // namespace
 
-std::optional<traced_thread> traced_thread::stopped(pid_t process, pid_t thread, int& refused) {
+std::optional<traced_thread> traced_thread::seized(pid_t process, pid_t thread, int& refused) {
   refused = 0;
   // No option: PTRACE_O_EXITKILL would have the process die with this program.
   if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
     refused = errno;
     return std::nullopt;
   }
-  traced_thread found(process, thread);
-  if (::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0 || !found.wait_until_stopped()) {
-    found.thread_ = 0;  // what does not stop cannot be let go: the kernel does so when this program ends
-    return std::nullopt;
-  }
-  if (::ptrace(PTRACE_GETREGS, thread, nullptr, &found.found_) != 0) return std::nullopt;
-  found.has_signal_ = deliverable(process, thread) != 0;
+  return traced_thread(process, thread);
+}
+
+std::optional<traced_thread> traced_thread::stopped(pid_t process, pid_t thread, int& refused) {
+  std::optional<traced_thread> found = seized(process, thread, refused);
+  const moment end = std::chrono::steady_clock::now() + usual_patience;
+  if (found && !(found->interrupt() && found->wait_until_stopped(end))) found.reset();
   return found;
 }
 
-bool traced_thread::wait_until_stopped() {
-  for (int waited = 0; waited < patience_ms * 10; ++waited) {
+bool traced_thread::interrupt() {
+  return ::ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0;
+}
+
+bool traced_thread::wait_until_stopped(moment end) {
+  if (!stops_until(end) || ::ptrace(PTRACE_GETREGS, thread_, nullptr, &found_) != 0) return false;
+  // The kernel itself starts most system calls anew, also if this program is killed.
+  return !is_ended_by_stop() || set(resumption());
+}
+
+bool traced_thread::stops_until(moment end) {
+  for (;;) {
     int status = 0;
     const pid_t changed = ::waitpid(thread_, &status, __WALL | WNOHANG);
     if (changed < 0 || (changed > 0 && !WIFSTOPPED(status))) return false;  // it has ended
     if (changed == 0) {
-      pause_a_step();
+      if (std::chrono::steady_clock::now() >= end) return false;
+      std::this_thread::sleep_for(step);
       continue;
     }
     const int signal = WSTOPSIG(status);
@@ -100,33 +106,34 @@ bool traced_thread::wait_until_stopped() {
     // A signal is being delivered: it is, and the stop that was asked for comes later.
     ::ptrace(PTRACE_CONT, thread_, nullptr, reinterpret_cast<void*>(static_cast<std::intptr_t>(signal)));
   }
-  return false;
 }
 
 traced_thread::traced_thread(traced_thread&& other) noexcept
-    : process_(other.process_),
-      thread_(std::exchange(other.thread_, 0)),
-      found_(other.found_),
-      has_signal_(other.has_signal_),
-      is_set_(other.is_set_) {}
+    : process_(other.process_), thread_(std::exchange(other.thread_, 0)), found_(other.found_) {}
 
 traced_thread::~traced_thread() {
-  if (thread_ == 0) return;
-  if (!is_set_) set(resumption());
-  ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);
+  // What has not stopped cannot be let go: the kernel does so when this program ends.
+  if (thread_ != 0) ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);
 }
 
 bool traced_thread::in_system_call() const {
   return static_cast<std::int64_t>(found_.orig_rax) >= 0;
 }
 
+bool traced_thread::has_signal() const {
+  return deliverable(process_, thread_) != 0;
+}
+
+bool traced_thread::is_ended_by_stop() const {
+  return in_system_call() && static_cast<std::int64_t>(found_.rax) == -EINTR &&
+         std::ranges::find(ended_by_stops, found_.orig_rax) != std::end(ended_by_stops);
+}
+
 registers traced_thread::resumption() const {
   registers wanted = found_;
-  if (!in_system_call() || has_signal_) return wanted;  // a signal decides what becomes of the call
+  if (!in_system_call() || has_signal()) return wanted;  // a signal decides what becomes of the call
   const auto result = static_cast<std::int64_t>(found_.rax);
-  const bool by_stop =
-      result == -EINTR && std::ranges::find(ended_by_stops, found_.orig_rax) != std::end(ended_by_stops);
-  if (result == restart_sys || result == restart_no_intr || result == restart_no_hand || by_stop)
+  if (result == restart_sys || result == restart_no_intr || result == restart_no_hand || is_ended_by_stop())
     wanted.rax = found_.orig_rax;
   else if (result == restart_block)
     wanted.rax = SYS_restart_syscall;
@@ -167,8 +174,7 @@ bool traced_thread::set_vector_registers(const std::vector<std::byte>& wanted) {
 }
 
 bool traced_thread::set(const registers& wanted) {
-  is_set_ = ::ptrace(PTRACE_SETREGS, thread_, nullptr, &wanted) == 0;
-  return is_set_;
+  return ::ptrace(PTRACE_SETREGS, thread_, nullptr, &wanted) == 0;
 }
 
 bool traced_thread::write(std::uint64_t address, const void* from, std::size_t bytes) {

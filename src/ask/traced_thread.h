@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 namespace heaplab::ask {
 
 using registers = user_regs_struct;
+using moment = std::chrono::steady_clock::time_point;
 
 // Lets the thread go on when the object ends. If the asking program is killed, the kernel does that: the
 // thread then goes on with the registers that were set last, each time all in one call.
@@ -20,6 +22,12 @@ public:
   // The thread in a stop of its own making: none if it ended, does not stop within some milliseconds, was
   // stopped by a signal, or belongs to another debugger. `refused` is then 0 or what the kernel says.
   static std::optional<traced_thread> stopped(pid_t process, pid_t thread, int& refused);
+
+  // The thread, which goes on until it is interrupted: of several threads, all can stop at the same time.
+  static std::optional<traced_thread> seized(pid_t process, pid_t thread, int& refused);
+  bool interrupt();
+  // False: as with `stopped`.
+  bool wait_until_stopped(moment end);
 
   traced_thread(traced_thread&& other) noexcept;
   traced_thread& operator=(traced_thread&&) = delete;
@@ -31,7 +39,7 @@ public:
   bool in_system_call() const;
   std::uint64_t system_call() const { return found_.orig_rax; }
   // Whether a signal is about to be delivered.
-  bool has_signal() const { return has_signal_; }
+  bool has_signal() const;
   // Whether the thread is inside a restartable sequence (Linux rseq).
   bool in_restartable_sequence() const;
   const registers& found() const { return found_; }
@@ -44,13 +52,12 @@ public:
 
 private:
   traced_thread(pid_t process, pid_t thread) : process_(process), thread_(thread) {}
-  bool wait_until_stopped();
+  bool stops_until(moment end);
+  bool is_ended_by_stop() const;
 
   pid_t process_;
   pid_t thread_;
   registers found_{};
-  bool has_signal_ = false;
-  bool is_set_ = false;
 };
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t bytes);

@@ -8,17 +8,21 @@
 
 namespace heaplab::recorder {
 
-trace::raw_control* map_control(const char* folder) {
+trace::raw_control* map_control(const char* folder, trace::raw_control* at) {
   char name[PATH_MAX];
   constexpr char file[] = "/control";
   if (strlen(folder) + sizeof file > sizeof name) return nullptr;
   strcpy(stpcpy(name, folder), file);
   const int opened = ::open(name, O_RDWR | O_CLOEXEC);
   if (opened < 0) return nullptr;
-  void* const at = ::mmap(nullptr, trace::control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0);
+  trace::raw_control first;
+  const bool is_control = ::pread(opened, &first, sizeof first, 0) == static_cast<ssize_t>(sizeof first) &&
+                          first.magic == trace::control_magic;
+  const int flags = MAP_SHARED | (at == nullptr ? 0 : MAP_FIXED);
+  void* const made =
+      is_control ? ::mmap(at, trace::control_bytes, PROT_READ | PROT_WRITE, flags, opened, 0) : MAP_FAILED;
   ::close(opened);
-  auto* const found = static_cast<trace::raw_control*>(at);
-  return at == MAP_FAILED || found->magic != trace::control_magic ? nullptr : found;
+  return made == MAP_FAILED ? nullptr : static_cast<trace::raw_control*>(made);
 }
 
 bool take_from_limit(trace::raw_control& control, std::size_t bytes) {

@@ -1,12 +1,14 @@
 #include "recorder/next_functions.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cerrno>
 #include <cstdint>
 
 #include "base/fatal.h"
 #include "recorder/early_arena.h"
+#include "recorder/redirection.h"
 #include "recorder/thread_state.h"
 
 namespace heaplab::recorder {
@@ -134,9 +136,12 @@ constinit next_functions next{
 
 const char* allocator_path() {
   Dl_info info;
-  const auto address = reinterpret_cast<std::uintptr_t>(next.malloc.get());
-  return dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname
-                                                                                           : "";
+  void* of = nullptr;
+  const std::uint64_t redirected = first_redirected.load(std::memory_order_relaxed);
+  const auto address = redirected != 0 ? redirected : reinterpret_cast<std::uintptr_t>(next.malloc.get());
+  // The program's own entry among the loaded files has no name.
+  const bool is_known = dladdr1(reinterpret_cast<void*>(address), &info, &of, RTLD_DL_LINKMAP) != 0;
+  return is_known ? static_cast<const link_map*>(of)->l_name : "";
 }
 
 }  // namespace heaplab::recorder

@@ -47,7 +47,7 @@ struct next_functions {
 
 extern constinit next_functions next;
 
-// Path of the library that defines `next.malloc`; "" if unknown.
+// Path of the library with the malloc that is recorded; "": the program has it.
 const char* allocator_path();
 
 }  // namespace heaplab::recorder

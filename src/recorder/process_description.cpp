@@ -8,7 +8,6 @@
 
 #include "recorder/hexadecimal.h"
 #include "recorder/next_functions.h"
-#include "recorder/redirection.h"
 #include "recorder/stamp.h"
 
 namespace heaplab::recorder {
@@ -66,7 +65,8 @@ void describe_process(trace::raw_header& header, const trace::raw_moment& begun,
   header.begin = header.latest = begun;
   const ssize_t ignored [[maybe_unused]] =
       ::readlink("/proc/self/exe", header.executable, sizeof header.executable - 1);
-  copy(functions_are_redirected ? header.executable : allocator_path(), header.allocator);
+  const char* const allocator = allocator_path();
+  copy(*allocator != '\0' ? allocator : header.executable, header.allocator);
   copy(name_of_program(header.executable), header.program);
   read_into(header.arguments, sizeof header.arguments, "/proc/self/cmdline");
   header.bytes.store(trace::raw_header_bytes, std::memory_order_relaxed);

@@ -1,12 +1,14 @@
 #include "recorder/process_file.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "base/errno_keeper.h"
 #include "base/os_pages.h"
 #include "recorder/control_block.h"
+#include "recorder/loaded_code.h"
 #include "recorder/mapped_modules.h"
 #include "recorder/next_functions.h"
 #include "recorder/output_file.h"
@@ -45,6 +48,7 @@ constinit trace::raw_control unopened_control{.state = not_begun};
 
 constinit atomic<bool> has_begun = false;
 constinit pthread_key_t at_thread_exit = 0;
+constinit bool has_key = false;
 constinit char folder[4096] = {};
 constinit spare_chunks spares;
 
@@ -53,7 +57,9 @@ constinit char path[sizeof folder + 64] = {};
 constinit char modules_path[sizeof path] = {};
 constinit output_file file;
 constinit trace::raw_header* header = nullptr;
-constinit std::uint32_t generation = 0;  // number of forks between the first process and this one
+// Number of files of this process and of those that it was forked from, one before the other.
+constinit std::uint32_t generation = 0;
+constinit std::uint32_t generation_here = 1;  // of the file that this process began itself, not as a copy
 constinit atomic<bool> noting_moment = false;
 constinit atomic<bool> recorded_anything = false;
 constinit atomic<std::size_t> chunks_handed_out = 0;
@@ -70,13 +76,13 @@ constinit atomic<std::uint32_t> lost_since = 0;  // calls, since a chunk was ref
 void at_exit_of_thread(void* state);
 
 // Null if nothing is to be recorded or nothing can be.
-trace::raw_control* find_control() {
-  const char* const given = secure_getenv("HEAPLAB_RECORD");
+trace::raw_control* find_control(const char* given, trace::raw_control* at) {
   if (given == nullptr || strlen(given) >= sizeof folder) return nullptr;
-  strcpy(folder, given);
   if (::madvise(&this_process, sizeof this_process, MADV_WIPEONFORK) != 0) return nullptr;
-  trace::raw_control* const found = map_control(folder);
-  if (found == nullptr || pthread_key_create(&at_thread_exit, at_exit_of_thread) != 0) return nullptr;
+  if (!has_key) has_key = pthread_key_create(&at_thread_exit, at_exit_of_thread) == 0;
+  trace::raw_control* const found = has_key ? map_control(given, at) : nullptr;
+  if (found == nullptr) return nullptr;
+  strcpy(folder, given);
   if (filters_here() > found->filters) {
     found->filtered.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
@@ -97,11 +103,19 @@ void refuse(const refusal& refused) {
   if (header != nullptr) header->error.store(error, std::memory_order_relaxed);
 }
 
+// Ends a recording that nobody else would end.
+void end_without_keeper() {
+  trace::raw_control& shared = *control.load(std::memory_order_acquire);
+  if (shared.keeper == 0 || ::kill(static_cast<pid_t>(shared.keeper), 0) == 0 || errno != ESRCH) return;
+  shared.state.store(trace::recording::off, std::memory_order_relaxed);
+}
+
 // Whether to ask for what was refused before: ever more seldom, but never given up, except where the
 // recording has reached its limit.
 bool may_ask() {
   const loss why = refused_because.load(std::memory_order_relaxed);
   if (!may_call_system() || why == loss::size_limit) return false;
+  end_without_keeper();
   if (why == loss::count) return true;
   constexpr std::uint32_t most_calls_between = 4096;
   const std::uint32_t calls = lost_since.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -146,7 +160,7 @@ bool open_file() {
   if (made == nullptr) return refuse(refused), false;
   refused_because.store(loss::count, std::memory_order_relaxed);
   header = made;
-  describe_process(*header, begun, generation > 1);
+  describe_process(*header, begun, generation != generation_here);
   this_process.epoch.store(generation, std::memory_order_release);
   return true;
 }
@@ -325,7 +339,7 @@ void begin() {
   const errno_keeper keep;
   const doing own(this_thread, activity::own);
   next.free(nullptr);  // the first call looks up all functions
-  if (trace::raw_control* const found = find_control())
+  if (trace::raw_control* const found = find_control(secure_getenv("HEAPLAB_RECORD"), nullptr))
     control.store(found, std::memory_order_release);
   else
     unopened_control.state.store(trace::recording::off, std::memory_order_relaxed);
@@ -333,6 +347,24 @@ void begin() {
 
 const char* recording_folder() {
   return folder;
+}
+
+bool begin_again(const char* in_folder) {
+  const errno_keeper keep;
+  const doing own(this_thread, activity::own);
+  trace::raw_control* const before = control.load(std::memory_order_acquire);
+  has_begun.store(true, std::memory_order_release);
+  // The new block takes the place of the old one, which a thread may be about to read. It says: off.
+  trace::raw_control* const found = find_control(in_folder, before == &unopened_control ? nullptr : before);
+  if (found == nullptr) return false;
+  control.store(found, std::memory_order_release);
+  // No thread's state and no stack in a cache is of the file that is opened next.
+  generation_here = generation + 1;
+  times_unloaded.fetch_add(1, std::memory_order_release);
+  this_process.tried_before = false;
+  this_process.epoch.store(0, std::memory_order_release);
+  this_process.opening.store(false, std::memory_order_release);
+  return enter_process_file(this_thread);  // while no thread has calls to record
 }
 
 void count_lost(const thread_state& state, loss why) {

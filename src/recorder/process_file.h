@@ -67,6 +67,10 @@ void begin();
 // Of the recording; empty before begin().
 const char* recording_folder();
 
+// Begins another recording, in a process that runs already. Calls of other threads meanwhile are not
+// recorded. False: the folder has no recording that this process can take part in.
+bool begin_again(const char* in_folder);
+
 // Before and after the program installs a filter of system calls (system_call_filters.h).
 void prepare_for_filter();
 

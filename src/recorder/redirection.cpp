@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "recorder/process_file.h"
 #include "recorder/redirected_call.h"
 
 #ifdef __x86_64__
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t page = os_pages::smallest_page_bytes;
 constexpr std::size_t longest_path = 4096;
+constexpr std::uint64_t furthest = std::uint64_t{1} << 30;  // of an entry from its function
 
 // A file of the recording's folder, or null.
 const char* path_in(const char* folder, const char* name, char (&room)[longest_path]) {
@@ -29,20 +31,39 @@ const char* path_in(const char* folder, const char* name, char (&room)[longest_p
   return room;
 }
 
-// The functions that are to be redirected; null if there are none.
-const redirection_header* functions_told(const char* folder) {
-  char room[longest_path];
-  const char* const path = path_in(folder, "functions", room);
-  const int opened = path == nullptr ? -1 : ::open(path, O_RDONLY | O_CLOEXEC);
-  if (opened < 0) return nullptr;
-  struct stat status{};
-  void* at = MAP_FAILED;
-  if (::fstat(opened, &status) == 0 && static_cast<std::size_t>(status.st_size) >= sizeof(redirection_header))
-    at = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, opened, 0);
-  ::close(opened);
-  const auto* const found = static_cast<const redirection_header*>(at);
-  return at == MAP_FAILED || found->magic != redirection_magic ? nullptr : found;
-}
+// The functions that a recording's folder tells of.
+class told_functions {
+public:
+  explicit told_functions(const char* folder) {
+    char room[longest_path];
+    const char* const path = folder == nullptr ? nullptr : path_in(folder, "functions", room);
+    const int opened = path == nullptr ? -1 : ::open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0) return;
+    struct stat status{};
+    if (::fstat(opened, &status) == 0 &&
+        static_cast<std::size_t>(status.st_size) >= sizeof(redirection_header)) {
+      bytes_ = static_cast<std::size_t>(status.st_size);
+      at_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, opened, 0);
+    }
+    ::close(opened);
+  }
+  told_functions(const told_functions&) = delete;
+  told_functions& operator=(const told_functions&) = delete;
+  ~told_functions() {
+    if (at_ != MAP_FAILED) ::munmap(at_, bytes_);
+  }
+
+  bool are_there() const { return at_ != MAP_FAILED && header().magic == redirection_magic; }
+  // Precondition: they are there.
+  const redirection_header& header() const { return *static_cast<const redirection_header*>(at_); }
+  std::span<const redirected_function> all() const {
+    return {reinterpret_cast<const redirected_function*>(&header() + 1), header().count};
+  }
+
+private:
+  void* at_ = MAP_FAILED;
+  std::size_t bytes_ = 0;
+};
 
 bool is_this_program(const redirection_header& functions) {
   struct stat status{};
@@ -70,10 +91,10 @@ place place_of_program() {
   return found;
 }
 
-// Memory below the program, so near that displacements of 32 bits reach its data from there. Above a program
-// its heap grows (brk).
+// Memory below the code, so near that displacements of 32 bits reach the code's data from there. Above a
+// program its heap grows (brk).
 void* map_near(std::uint64_t lowest, std::size_t bytes) {
-  constexpr std::uint64_t nearest = 1 << 16, furthest = std::uint64_t{1} << 30, step = 1 << 16;
+  constexpr std::uint64_t nearest = 1 << 16, step = 1 << 16;
   for (std::uint64_t below = nearest + bytes; below < furthest && below < lowest; below += step) {
     void* const wanted = reinterpret_cast<void*>((lowest - below) / page * page);
     void* const at = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
@@ -90,43 +111,113 @@ bool change_protection(std::uint64_t function, std::size_t bytes, int protection
          0;
 }
 
-// Replaces the first instructions of a function by a jump. Precondition: no other thread exists, and the code
-// can be written.
-void replace(std::uint64_t function, const redirected_entry& entry) {
-  constexpr std::uint8_t jump = 0xE9, breakpoint = 0xCC;
-  const std::uint64_t next = function + 1 + sizeof(std::int32_t);
-  const auto distance = static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(entry.enter) - next);
-  auto* const code = reinterpret_cast<std::uint8_t*>(function);
-  memset(code, breakpoint, entry.function.replaced);
-  code[0] = jump;
-  memcpy(code + 1, &distance, sizeof distance);
+constexpr std::size_t jump_bytes = 5;
+
+struct jump_to_entry {
+  std::uint8_t code[jump_bytes];
+
+  explicit jump_to_entry(const redirected_entry& entry) {
+    constexpr std::uint8_t jump = 0xE9;
+    const std::uint64_t next = entry.function.address + jump_bytes;
+    const auto distance = static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(entry.enter) - next);
+    code[0] = jump;
+    memcpy(code + 1, &distance, sizeof distance);
+  }
+};
+
+bool has_code(std::uint64_t address, const void* code, std::size_t bytes) {
+  return memcmp(reinterpret_cast<const void*>(address), code, bytes) == 0;
 }
 
-// Why the functions are not redirected, in words; null if they are.
-const char* redirect(const redirection_header& told) {
-  const std::span functions(reinterpret_cast<const redirected_function*>(&told + 1), told.count);
-  const auto [bias, lowest] = place_of_program();
-  const std::size_t bytes = align_up(functions.size() * sizeof(redirected_entry), page);
-  auto* const entries = static_cast<redirected_entry*>(map_near(lowest, bytes));
-  if (entries == nullptr) return "there is no memory near its code";
-  for (std::size_t number = 0; number < functions.size(); ++number) {
-    entries[number].function = functions[number];
-    const std::uint64_t at = bias + functions[number].address;
-    if (memcmp(reinterpret_cast<const void*>(at), functions[number].original, functions[number].replaced) !=
-        0)
-      return "its code is not that of its file";
-    if (!write_code(entries[number], at)) return "its data lies too far from its code";
+// The entries of this process. They stay, since a thread may be in one at any time; who attaches again finds
+// them.
+class redirections {
+public:
+  // Why the functions cannot be redirected, in words; null: each has an entry.
+  const char* prepare(std::span<const redirected_function> functions, const place& at) {
+    if (functions.size() > most) return "too many functions are named";
+    count_ = 0;
+    for (const redirected_function& told : functions) {
+      redirected_function function = told;
+      function.address += at.bias;
+      redirected_entry* entry = find(function.address);
+      if (entry == nullptr) {
+        if (!has_code(function.address, function.original, function.replaced))
+          return "its code is not that of its file";
+        entry = room_near(at.lowest != 0 ? at.lowest : function.address, functions.size());
+        if (entry == nullptr) return "there is no memory near its code";
+        entry->function = function;
+        if (!write_code(*entry, function.address)) return "its data lies too far from its code";
+        ++regions_[used_ - 1].count;
+      }
+      entries_[count_++] = entry;
+    }
+    if (count_ != 0) first_redirected.store(entries_[0]->function.address, std::memory_order_relaxed);
+    for (region& each : std::span(regions_, used_)) {
+      if (::mprotect(each.entries, each.bytes, PROT_READ | PROT_EXEC) != 0)
+        return "the system allows no new code in it";
+      each.is_code = true;
+    }
+    return nullptr;
   }
-  if (::mprotect(entries, bytes, PROT_READ | PROT_EXEC) != 0) return "the system allows no new code in it";
-  for (const redirected_function& function : functions)
-    if (!change_protection(bias + function.address, function.replaced, PROT_READ | PROT_WRITE | PROT_EXEC))
-      return "the system does not let its code be changed";
-  for (std::size_t number = 0; number < functions.size(); ++number)
-    replace(bias + functions[number].address, entries[number]);
-  for (const redirected_function& function : functions)
-    change_protection(bias + function.address, function.replaced, PROT_READ | PROT_EXEC);
-  return nullptr;
-}
+
+  // Precondition: no other thread exists.
+  const char* write_jumps() const {
+    for (const redirected_entry* const entry : all())
+      if (!change_protection(entry->function.address, jump_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+        return "the system does not let its code be changed";
+    for (const redirected_entry* const entry : all()) {
+      const jump_to_entry jump(*entry);
+      memcpy(reinterpret_cast<void*>(entry->function.address), jump.code, jump_bytes);
+    }
+    for (const redirected_entry* const entry : all())
+      change_protection(entry->function.address, jump_bytes, PROT_READ | PROT_EXEC);
+    return nullptr;
+  }
+
+  // Their addresses, in the order of the functions.
+  const redirected_entry* const* addresses() const { return entries_; }
+
+private:
+  static constexpr std::size_t most = 512, most_regions = 16;
+
+  struct region {
+    redirected_entry* entries;
+    std::size_t count, bytes;
+    bool is_code;  // and not written any more
+  };
+
+  std::span<const redirected_entry* const> all() const { return {entries_, count_}; }
+
+  redirected_entry* find(std::uint64_t function) const {
+    for (const region& each : std::span(regions_, used_))
+      for (redirected_entry& entry : std::span(each.entries, each.count))
+        if (entry.function.address == function) return &entry;
+    return nullptr;
+  }
+
+  // Room for an entry in the last region, if that is near and can still be written, or in a new one.
+  redirected_entry* room_near(std::uint64_t address, std::size_t wanted) {
+    if (used_ != 0) {
+      const region& last = regions_[used_ - 1];
+      const std::uint64_t distance = address - reinterpret_cast<std::uint64_t>(last.entries);
+      const bool has_room = (last.count + 1) * sizeof(redirected_entry) <= last.bytes;
+      if (!last.is_code && has_room && distance < furthest) return last.entries + last.count;
+    }
+    if (used_ == most_regions) return nullptr;
+    const std::size_t bytes = align_up(wanted * sizeof(redirected_entry), page);
+    auto* const made = static_cast<redirected_entry*>(map_near(address, bytes));
+    if (made != nullptr) regions_[used_++] = {made, 0, bytes, false};
+    return made;
+  }
+
+  region regions_[most_regions]{};
+  std::size_t used_ = 0;
+  redirected_entry* entries_[most]{};
+  std::size_t count_ = 0;
+};
+
+constinit redirections here{};
 
 void tell(const char* folder, const char* why) {
   char room[longest_path];
@@ -140,14 +231,27 @@ void tell(const char* folder, const char* why) {
 // Before any other thread exists, and before the program's own code runs.
 [[gnu::constructor]] void redirect_from_the_start() {
   const char* const folder = secure_getenv("HEAPLAB_RECORD");
-  const redirection_header* const told = folder == nullptr ? nullptr : functions_told(folder);
-  if (told == nullptr || !is_this_program(*told)) return;
-  if (const char* const why = redirect(*told))
-    tell(folder, why);
-  else
-    functions_are_redirected = true;
+  const told_functions told(folder);
+  if (!told.are_there() || !is_this_program(told.header())) return;
+  const char* why = here.prepare(told.all(), place_of_program());
+  if (why == nullptr) why = here.write_jumps();
+  if (why != nullptr) tell(folder, why);
 }
 
 }  // namespace
 }  // namespace heaplab::recorder
+
+// Called in a process that runs already, by a thread that heaplab has chosen: the addresses of the entries of
+// the functions that the folder names; null if it cannot be recorded there.
+extern "C" HEAPLAB_EXPORT const void* heaplab_recorder_attach(const char* folder) {
+  using namespace heaplab::recorder;
+  const told_functions told(folder);
+  if (!told.are_there()) return nullptr;
+  if (const char* const why = here.prepare(told.all(), {})) return tell(folder, why), nullptr;
+  return begin_again(folder) ? here.addresses() : nullptr;
+}
+#else
+extern "C" HEAPLAB_EXPORT const void* heaplab_recorder_attach(const char*) {
+  return nullptr;
+}
 #endif

@@ -3,10 +3,15 @@
 // through every pointer are seen. The front end tells which functions, and how their first instructions run
 // elsewhere (python/heaplab/redirecting), in a file of the recording's folder.
 //
+// A process that runs already calls heaplab_recorder_attach, which prepares everything but the jumps: those
+// are written and taken back from outside, while no thread runs (src/ask/change_code.cpp).
+//
 // x86-64 alone: elsewhere the front end makes no such file.
 #pragma once
 
 #include <cstdint>
+
+#include "base/atomic.h"
 
 namespace heaplab::recorder {
 
@@ -15,12 +20,13 @@ inline constexpr std::uint64_t redirection_magic = 0x3172696465726568;  // "here
 // What stands in the file `functions` of a recording's folder: this, then the functions.
 struct redirection_header {
   std::uint64_t magic;
-  std::uint64_t device, inode;  // of the file of the program whose functions these are
+  std::uint64_t device,
+      inode;  // of the file of the program whose functions these are; 0: addresses are absolute
   std::uint64_t count;
 };
 
-// Whether the program's own malloc is recorded. Set once, when the recorder is loaded.
-inline constinit bool functions_are_redirected = false;
+// The address of a function that is redirected; 0: there is none. relaxed: an address alone.
+inline constinit atomic<std::uint64_t> first_redirected = 0;
 
 enum class act : std::uint8_t { acquire, release, resize };
 
@@ -28,7 +34,7 @@ enum class act : std::uint8_t { acquire, release, resize };
 inline constexpr std::uint8_t no_argument = 255;
 
 struct redirected_function {
-  std::uint64_t address;  // less the load bias of the program
+  std::uint64_t address;  // less the load bias of the program, unless absolute
   recorder::act act;
   std::uint8_t kind;        // trace::kind of what is recorded; of a resize, of the release
   std::uint8_t grown_kind;  // of the acquisition of a resize

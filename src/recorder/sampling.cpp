@@ -106,7 +106,9 @@ bool is_hit(thread_state& state, std::uint64_t size, std::uint64_t mean) {
 bool prepare_sampling() {
   seed();
   prepare_loaded_code();
-  return ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_WIPEONFORK) == 0;
+  // An earlier recording of the process may have left addresses: these pages are zero afterwards.
+  return ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_DONTNEED) == 0 &&
+         ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_WIPEONFORK) == 0;
 }
 
 void sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {

@@ -12,7 +12,7 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
 
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
-@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="--pid PID | -- PROGRAM [ARGS]...")
 @click.option(
     "-o",
     "--output",
@@ -41,9 +41,8 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
 @click.option(
     "--stacks",
     is_flag=True,
-    help="Record the call stack of each acquisition, up to 33 calls deep: by the unwind information that "
-    "code has on x86-64 with glibc 2.35 and later; on AArch64 and with older C libraries by frame pointers "
-    "alone (-fno-omit-frame-pointer).",
+    help="Record the call stack of each acquisition, up to 33 calls deep: by unwind information on x86-64 "
+    "with glibc 2.35 and later, else by frame pointers alone (-fno-omit-frame-pointer).",
 )
 @click.option(
     "--count-instructions",
@@ -52,12 +51,13 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
     help="Count the instructions that the threads execute in user mode, by the processor's counter: how much "
     "of its work a program does for each call. On AArch64, kernel.perf_user_access must be 1 (Linux 5.17).",
 )
+@click.option("--pid", "process", metavar="PID", help="Record a process that runs; it goes on as before.")
 @click.option(
     "--functions",
     type=NAMES,
     default=(),
-    help="Record these functions of PROGRAM as calls of its own malloc: names in its table of symbols, such "
-    "as mi_malloc,mi_free or pool_get=malloc,pool_put=free. By default those of a malloc that is known.",
+    help="Record these functions as calls of a malloc, such as pool_get=malloc,pool_put=free: names in the "
+    "program's table of symbols. By default those of a malloc that is known.",
 )
 @SAMPLE
 @EVERY
@@ -74,6 +74,7 @@ def record(
     paused: bool,
     stacks: bool,
     instructions: bool,
+    process: str | None,
     functions: tuple[str, ...],
     **sampling: Any,
 ) -> int:
@@ -87,13 +88,15 @@ def record(
     Examples:
       heaplab record -o ls.trace -- ls -l
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
+      sleep 9 & heaplab record --pid $! --for 1s -o sleep.trace
       heaplab record --stacks -o ls.trace -- ls -l
       heaplab record --sample 64KiB --every 1s -- ls -l
       heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
     """
-    from heaplab.tracing import run_record
+    from heaplab.running import run_attach
+    from heaplab.tracing.run_record import RecordingOptions
 
-    wanted = run_record.RecordingOptions(
+    wanted = RecordingOptions(
         output, under, trace_limit, seconds, paused, stacks, instructions, functions, **sampling
     )
-    return run_record.record(extra, program, wanted)
+    return run_attach.record(extra, program, process, wanted)

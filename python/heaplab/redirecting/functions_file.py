@@ -71,14 +71,15 @@ class Redirected:
 class Redirection:
     """What is redirected in a program."""
 
-    program: Path
+    program: Path | None  # None: addresses are those of a process
     titles: tuple[str, ...]  # of the mallocs
     functions: tuple[Redirected, ...]
     faults: tuple[str, ...]  # functions that are not, and why
 
     def write(self, folder: Path) -> None:
-        status = self.program.stat()
-        header = HEADER.pack(MAGIC, status.st_dev, status.st_ino, len(self.functions))
+        status = self.program.stat() if self.program else None
+        identity = (status.st_dev, status.st_ino) if status else (0, 0)
+        header = HEADER.pack(MAGIC, *identity, len(self.functions))
         (folder / FILE).write_bytes(header + b"".join(each.packed() for each in self.functions))
 
     def fault_in(self, folder: Path) -> str:
@@ -88,7 +89,7 @@ class Redirection:
 
     def sentences(self) -> list[str]:
         """What of the program's own malloc is recorded, for people."""
-        name, malloc = self.program.name, " and ".join(self.titles)
+        name, malloc = self.program.name if self.program else "", " and ".join(self.titles)
         functions = units.counted(len(self.functions), "function", "functions")
         said = f"{name}: {malloc} in it: {functions} recorded"
         return [said, *(f"{name}: not recorded: {fault}" for fault in self.faults)]
@@ -146,7 +147,7 @@ def present(found: Sequence[CodeOf]) -> tuple[list[str], list[CodeOf]]:
 
 
 def moved(
-    program: Path, titles: Sequence[str], found: Sequence[CodeOf], shapes: dict[str, str]
+    program: Path | None, titles: Sequence[str], found: Sequence[CodeOf], shapes: dict[str, str]
 ) -> Redirection:
     helper = native.helper("move_entries")
     if helper is None:

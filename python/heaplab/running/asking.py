@@ -53,71 +53,52 @@ class Answered:
     call: CallOutcome
 
 
-class Asking:
-    """Asks the allocator of a process. Raises HeaplabError, in one line, if that cannot be done safely."""
+class Calling:
+    """Has a thread of a process make calls. Raises HeaplabError if that cannot be done safely."""
 
-    def __init__(self, of: Target, served: Serving) -> None:
+    not_done = "is not asked"  # what a refusal says of the process
+
+    def __init__(self, of: Target, malloc: MappedModule | None, fault: str) -> None:
+        """`malloc`: what serves it; None: `fault` tells why nothing can be asked."""
         self._of = of
-        if fault := refusal(of, served):
-            raise HeaplabError(f"{of.title} is not asked: {fault}")
-        assert served.malloc
+        if malloc is None or (fault := refusal(of)):
+            raise self._refused(fault)
         self._modules = modules_of(of)
-        self._malloc = Symbols(served.malloc)
+        self._malloc = Symbols(malloc)
         self._library = Symbols(self._c_library())
-        self.question = self._question(served)
 
-    def ask(self) -> Answered:
-        script = self._script()
-        self.question.ask(script, Exported(self._malloc))
-        call, area = self._carried_out(script)
-        if call.fault:
-            raise HeaplabError(f"{self._of.title} has no answer: {call.fault}")
-        said = self.question.read(area, script.base)
-        if said is None:
-            raise HeaplabError(f"{self._of.title}: its allocator gave no figures")
-        return Answered(said, self.question, call)
-
-    def give_back(self) -> CallOutcome:
-        """CallOutcome what returns memory to the system."""
-        script = self._script()
-        self.question.give_back(script, Exported(self._malloc))
-        return self._carried_out(script)[0]
+    def _refused(self, fault: str) -> HeaplabError:
+        return HeaplabError(f"{self._of.title} {self.not_done}: {fault}")
 
     def _c_library(self) -> MappedModule:
         for path, module in self._modules.items():
             if interposition.C_LIBRARY.fullmatch(Path(path).name):
                 return module
-        raise HeaplabError(f"{self._of.title} is not asked: the file of its C library was replaced")
-
-    def _question(self, served: Serving) -> Question:
-        for kind in QUESTIONS:
-            if all(self._malloc.address(name) for name in kind.needs):
-                return kind()
-        raise HeaplabError(
-            f"{self._of.title} is not asked: {served.name} exports no statistics that are known here"
-        )
+        raise self._refused("the file of its C library was replaced")
 
     def _script(self) -> Script:
         return Script(free_place(regions(self._of)))
 
-    def _carried_out(self, script: Script) -> tuple[CallOutcome, bytes]:
+    def _carried_out(
+        self, script: Script, functions_of: Symbols, *, may_abandon: bool
+    ) -> tuple[CallOutcome, bytes]:
         program = native.needed(native.helper("ask_process"), "ask_process")
         self._of.assert_runs()
+        plan = [*self._plan(script, functions_of, may_abandon), ""]
         done = subprocess.run(
             [program],
-            input="\n".join([*self._plan(script), ""]).encode(),
+            input="\n".join(plan).encode(),
             capture_output=True,
             check=False,
             timeout=PATIENCE_S,
         )
         line, _, area = done.stdout.partition(b"\n")
         if not line:
-            said = done.stderr.decode(errors="replace").strip() or "ask_process was ended"
-            raise HeaplabError(f"{self._of.title} is not asked: {said}")
+            raise self._refused(done.stderr.decode(errors="replace").strip() or "ask_process was ended")
         told = json.loads(line)
         return CallOutcome(told["outcome"], told["thread"], told["tried"], told["seconds"]), area
 
-    def _plan(self, script: Script) -> Iterator[str]:
+    def _plan(self, script: Script, functions_of: Symbols, may_abandon: bool) -> Iterator[str]:
         """The lines of src/ask/plan.h."""
         map_, unmap, errno = (self._needed(name) for name in CALLED)
         begin, end = script.records
@@ -131,33 +112,69 @@ class Asking:
         yield f"records {begin:x}"
         yield f"records-end {end:x}"
         yield f"done {script.base + scripts.DONE:x}"
-        yield f"may-abandon {int(self.question.may_abandon)}"
+        yield f"may-abandon {int(may_abandon)}"
         yield f"content {script.content.hex()}"
         for address in {map_, unmap, errno}:
             yield f"expect {address:x} {self._library.begin_of(address).hex()}"
         for address in script.functions:
-            yield f"expect {address:x} {self._malloc.begin_of(address).hex()}"
+            yield f"expect {address:x} {functions_of.begin_of(address).hex()}"
         for begin, end in self._unsafe():
             yield f"unsafe {begin:x} {end:x}"
 
     def _needed(self, name: str) -> int:
         if address := self._library.address(name):
             return address
-        raise HeaplabError(f"{self._of.title} is not asked: its C library exports no {name}")
+        raise self._refused(f"its C library exports no {name}")
 
     def _room(self) -> int:
         program = self._modules.get(str(self._of.program))
         for symbols in [self._library, *([Symbols(program)] if program else [])]:
             if room := symbols.room(TRAMPOLINE):
                 return room
-        raise HeaplabError(f"{self._of.title} is not asked: no room for code is in its C library or program")
+        raise self._refused("no room for code is in its C library or program")
 
     def _unsafe(self) -> Iterator[tuple[int, int]]:
         yield from self._library.locking()
         for path, module in self._modules.items():
             is_loader = interposition.GLIBC_LOADER.fullmatch(Path(path).name)
-            if is_loader or (module == self._malloc.module and module != self._library.module):
+            is_own = Path(path).name == native.LIBRARY_PREFIX + "recorder.so"
+            is_malloc = module == self._malloc.module and module != self._library.module
+            if is_loader or is_own or is_malloc:
                 yield from Symbols(module).code
+
+
+class Asking(Calling):
+    """Asks the allocator of a process."""
+
+    def __init__(self, of: Target, served: Serving) -> None:
+        super().__init__(of, served.malloc, served.fault)
+        self.question = self._question(served)
+
+    def ask(self) -> Answered:
+        script = self._script()
+        self.question.ask(script, Exported(self._malloc))
+        call, area = self._asked(script)
+        if call.fault:
+            raise HeaplabError(f"{self._of.title} has no answer: {call.fault}")
+        said = self.question.read(area, script.base)
+        if said is None:
+            raise HeaplabError(f"{self._of.title}: its allocator gave no figures")
+        return Answered(said, self.question, call)
+
+    def give_back(self) -> CallOutcome:
+        """CallOutcome what returns memory to the system."""
+        script = self._script()
+        self.question.give_back(script, Exported(self._malloc))
+        return self._asked(script)[0]
+
+    def _asked(self, script: Script) -> tuple[CallOutcome, bytes]:
+        return self._carried_out(script, self._malloc, may_abandon=self.question.may_abandon)
+
+    def _question(self, served: Serving) -> Question:
+        for kind in QUESTIONS:
+            if all(self._malloc.address(name) for name in kind.needs):
+                return kind()
+        raise self._refused(f"{served.name} exports no statistics that are known here")
 
 
 class Exported(dict[str, int]):
@@ -173,10 +190,8 @@ class Exported(dict[str, int]):
         return address
 
 
-def refusal(of: Target, served: Serving) -> str:
+def refusal(of: Target) -> str:
     """Why no thread of the process is to make calls, in words; "" if one may."""
-    if served.malloc is None:
-        return served.fault
     if foreign := [kind for kind in of.foreign_namespaces() if kind != "user"]:
         return f"it is in another namespace ({', '.join(foreign)}); run heaplab in its container"
     if native.helper("ask_process") is None:

@@ -81,17 +81,17 @@ class Symbols:
         return layout_of(self.module.file)
 
     @property
-    def _bias(self) -> int:
+    def bias(self) -> int:
         return self.module.start - self._layout.first
 
     def address(self, name: str) -> int | None:
         """The address of a function; None if the module does not export it as such."""
         found = self._layout.addresses.get(name)
-        return None if found is None else found + self._bias
+        return None if found is None else found + self.bias
 
     def begin_of(self, address: int) -> bytes:
         """The first bytes of a function, as its file has them."""
-        at = address - self._bias
+        at = address - self.bias
         return next(
             text[at - start : at - start + COMPARED]
             for start, end, text in self._layout.texts
@@ -100,19 +100,19 @@ class Symbols:
 
     @property
     def code(self) -> list[tuple[int, int]]:
-        return [(start + self._bias, end + self._bias) for start, end, _ in self._layout.texts]
+        return [(start + self.bias, end + self.bias) for start, end, _ in self._layout.texts]
 
     def room(self, size: int) -> int | None:
         """Where in the mapped code so many bytes lie that no code uses."""
         rooms = self._layout.rooms
-        return next((room.start + self._bias for room in rooms if room.bytes >= size), None)
+        return next((room.start + self.bias for room in rooms if room.bytes >= size), None)
 
     def locking(self) -> list[tuple[int, int]]:
         """The code of functions that may hold locks.
 
         Functions without a name, which are local to a file of the C library, count as their neighbours do.
         """
-        functions, bias = self._layout.functions, self._bias
+        functions, bias = self._layout.functions, self.bias
         starts = [function.start for function in functions]
         found = []
         for place, function in enumerate(functions):

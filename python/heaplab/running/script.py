@@ -52,13 +52,18 @@ class Script:
         return self.base + RECORDS + (len(self._calls) + later) * RECORD + WORD * (1 + place)
 
     @property
+    def next_function(self) -> int:
+        """The address of the function of the call that follows the one that is being added."""
+        return self.argument(1, -1)
+
+    @property
     def records(self) -> tuple[int, int]:
         begin = self.base + RECORDS
         return begin, begin + len(self._calls) * RECORD
 
     @property
     def functions(self) -> set[int]:
-        return {call[0] for call in self._calls}
+        return {call[0] for call in self._calls if call[0]}
 
     @property
     def content(self) -> bytes:

@@ -51,17 +51,20 @@ class Target:
         """The kinds of namespaces in which the process is, and this command is not."""
         return [kind for kind in NAMESPACES if namespace(self.pid, kind) != namespace("self", kind)]
 
-    def assert_runs(self) -> None:
-        """Raise HeaplabError if the process has ended, or runs another program by now."""
+    def has_ended(self) -> bool:
+        """Whether the process has ended, or runs another program by now."""
         try:
-            goes_on = (
-                start_of(self.pid) == self.started
-                and os.readlink(self.file) == str(self.program)
-                and state_of(self.pid) not in "ZX"
+            return (
+                start_of(self.pid) != self.started
+                or os.readlink(self.file) != str(self.program)
+                or state_of(self.pid) in "ZX"
             )
         except OSError:
-            goes_on = False
-        if not goes_on:
+            return True
+
+    def assert_runs(self) -> None:
+        """Raise HeaplabError if the process has ended, or runs another program by now."""
+        if self.has_ended():
             raise HeaplabError(f"{self.title}: {HAS_ENDED}, or runs another program now")
 
 

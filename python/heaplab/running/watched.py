@@ -53,7 +53,7 @@ class WatchedProcess:
             memory = memory_of(self._of, self._served.is_c_library)
             answer = self._asking.ask() if self._asking else None
         except HeaplabError:
-            if has_ended(self._of):
+            if self._of.has_ended():
                 return None
             raise
         found = Look(self._of, self._served, memory, memory, 1.0, UNLIMITED, [], answer)
@@ -141,11 +141,3 @@ def started(
         except OSError as error:
             raise CannotStartError(f"{program[0]}: {error.strerror}") from error
         yield WatchedProgram(child, wanted)
-
-
-def has_ended(of: Target) -> bool:
-    try:
-        of.assert_runs()
-    except HeaplabError:
-        return True
-    return False

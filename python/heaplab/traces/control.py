@@ -9,13 +9,13 @@ from heaplab.coverage.executed_programs import ExecutedProgram
 
 MAGIC = 0x326C6F72746E6F63
 # magic, stamps, state, most bytes, bytes, begins late, stacks, instructions, filters of system calls, bytes
-# between two samples
-PAGE = struct.Struct("<QIIQQQQQQQ")
+# between two samples, the process without which the recording ends
+PAGE = struct.Struct("<QIIQQQQQQQQ")
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
 OFF, ON, WAITING, LOOKING, SAMPLING = 0, 1, 2, 4, 5
-TEXTS_AT, BYTES = 136, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
+TEXTS_AT, BYTES = 144, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
 
 
 def filters_here() -> int:
@@ -39,15 +39,24 @@ class Control:
         stacks: bool = False,
         instructions: bool = False,
         sample_bytes: int = 0,
+        attached: bool = False,
     ) -> None:
-        """Without `on`, the recording begins later, and the recorder only keeps account of live blocks."""
+        """Without `on`, the recording begins later, and the recorder only keeps account of live blocks.
+
+        `attached`: to a process that runs already; its recording ends at the latest when this process does.
+        """
         path = folder / "control"
-        state = SAMPLING if sample_bytes else ON if on else WAITING
-        options = (not on, stacks, instructions, filters_here(), sample_bytes)
+        self._on = SAMPLING if sample_bytes else ON
+        state = OFF if attached else self._on if on else WAITING
+        keeper = os.getpid() if attached else 0
+        options = (not on or attached, stacks, instructions, filters_here(), sample_bytes, keeper)
         page = PAGE.pack(MAGIC, STAMPS[stamps], state, most_bytes, 0, *options)
         path.write_bytes(page.ljust(BYTES, b"\0"))
         with path.open("r+b") as stream:
             self._page = mmap.mmap(stream.fileno(), BYTES)
+
+    def begin(self) -> None:
+        self.switch(self._on)
 
     def switch(self, state: int) -> None:
         STATE.pack_into(self._page, STATE_AT, state)
@@ -67,4 +76,4 @@ class Control:
 def sample_bytes_of(folder: Path) -> int:
     """The distance of samples in a recording's folder; 0 if it records all calls."""
     page = (folder / "control").read_bytes()[: PAGE.size]
-    return int(PAGE.unpack(page)[-1]) if len(page) == PAGE.size else 0
+    return int(PAGE.unpack(page)[-2]) if len(page) == PAGE.size else 0

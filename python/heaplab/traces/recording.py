@@ -1,6 +1,7 @@
 """Runs a program under the recorder, otherwise as if the user had started the program directly."""
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -23,7 +24,7 @@ from heaplab.redirecting.functions_file import Redirection
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.traces import tool
-from heaplab.traces.control import OFF, ON, Control
+from heaplab.traces.control import OFF, Control
 from heaplab.traces.sampling import END, Sampling, SamplingPlan
 
 RAW = ".raw"
@@ -42,6 +43,8 @@ NO_PROCESS = "no process was recorded"  # the tool's words where no process call
 LEAST_REST = 10  # pause between two looks at all processes, as a multiple of the time that a look takes
 GRACE_S = 1.0  # for processes that are just ending, before a note about those that go on
 
+KEEP_SIZE, PUNCH_HOLE = 1, 2  # flags of fallocate(2)
+
 Handler = Callable[[int, FrameType | None], None]
 
 
@@ -56,6 +59,7 @@ class Wanted:
     instructions: bool = False  # with the instructions of every thread
     functions: tuple[str, ...] = ()  # of the program's own malloc; (): those that are known
     sampled: SamplingPlan | None = None  # blocks are sampled, and the trace is a file of samples
+    attached: bool = False  # to a process that runs already
 
     @property
     def raw(self) -> Path:
@@ -94,6 +98,12 @@ def check(program: str, wanted: Wanted) -> Redirection | None:
         raise HeaplabError(
             f"--count-instructions: this machine does not lend the processor's counters: {fault}"
         )
+    refuse_output(wanted)
+    return redirected
+
+
+def refuse_output(wanted: Wanted) -> None:
+    """Raise UsageError if the trace cannot be written."""
     if wanted.trace.is_dir():
         raise UsageError(f"{wanted.trace}: is a folder")
     if wanted.raw.exists():
@@ -101,7 +111,6 @@ def check(program: str, wanted: Wanted) -> Redirection | None:
             f"{wanted.raw}: an earlier recording left it; heaplab trace {wanted.raw} makes its trace, "
             "or remove it"
         )
-    return redirected
 
 
 def record(
@@ -132,13 +141,7 @@ def record(
             if redirected and (fault := redirected.fault_in(wanted.raw)):
                 note(f"{program[0]}: its own malloc was not recorded: {fault}")
             try:
-                why = "SIGUSR1 did not come"
-                if window.sampling:
-                    why = "" if window.sampling.take(END).processes else NONE_CALLED
-                elif window.opened:
-                    unseen = window.write_memory()
-                    why = finish(wanted, progress)
-                    why = why and "; ".join([why, *unseen])
+                why = write(window, wanted, progress)
                 remove(wanted.raw)
                 finished(why and f"nothing was recorded: {why}")
             except HeaplabError:
@@ -148,6 +151,17 @@ def record(
             finally:
                 status = window.child.wait()  # the program goes on if only its beginning was recorded
     return SIGNALLED - status if status < 0 else status
+
+
+def write(window: "Window", wanted: Wanted, progress: tool.Progress) -> str:
+    """Write what was recorded; return why there is nothing, "" if there is. Raises HeaplabError."""
+    if window.sampling:
+        return "" if window.sampling.take(END).processes else NONE_CALLED
+    if not window.opened:
+        return "SIGUSR1 did not come"
+    unseen = window.write_memory()
+    why = finish(wanted, progress)
+    return why and "; ".join([why, *unseen])
 
 
 def finish(wanted: Wanted, progress: tool.Progress) -> str:
@@ -167,6 +181,7 @@ def control_of(wanted: Wanted) -> Control:
         tool.stamps_here(),
         wanted.most_bytes,
         on=not wanted.paused,
+        attached=wanted.attached,
         stacks=wanted.stacks,
         instructions=wanted.instructions,
         sample_bytes=wanted.sampled.mean if wanted.sampled else 0,
@@ -179,6 +194,14 @@ def make_folder(raw: Path) -> None:
         raw.mkdir()
     except OSError as error:
         raise UsageError(f"{raw}: {error.strerror}") from error
+
+
+def punch(file: Path) -> None:
+    """Give back the memory and the disk of a file that a process has still mapped: it keeps the addresses."""
+    with file.open("r+b") as stream:
+        libc = ctypes.CDLL(None, use_errno=True)
+        whole = ctypes.c_int64(os.fstat(stream.fileno()).st_size)
+        libc.fallocate(stream.fileno(), KEEP_SIZE | PUNCH_HOLE, ctypes.c_int64(0), whole)
 
 
 def remove(raw: Path) -> None:
@@ -221,12 +244,13 @@ class Window:
         self._raw = wanted.raw
         self._waiting = waiting
         self._seconds = wanted.seconds
-        self._began = None if wanted.paused else time.monotonic()
+        begins_late = wanted.paused or wanted.attached
+        self._began = None if begins_late else time.monotonic()
         self._closed = False
         self.sampling = Sampling(wanted.raw, wanted.trace, wanted.sampled) if wanted.sampled else None
         # What a program held before a window of its life, no trace of the window tells.
         self._sampler = (
-            None if wanted.paused or wanted.sampled else TreeSampler(recorder(), str(wanted.raw.absolute()))
+            None if begins_late or wanted.sampled else TreeSampler(recorder(), str(wanted.raw.absolute()))
         )
 
     def wait(self) -> None:
@@ -287,12 +311,15 @@ class Window:
     def opened(self) -> bool:
         return self._began is not None
 
+    def begin(self) -> None:
+        self._began = time.monotonic()
+        self._control.begin()
+
     def _open(self, *_: object) -> None:
         if self.sampling:
             self.sampling.ask()
         elif self._began is None:
-            self._began = time.monotonic()
-            self._control.switch(ON)
+            self.begin()
 
     def _close(self, *_: object) -> None:
         self._control.switch(OFF)
@@ -301,12 +328,12 @@ class Window:
     def _hand_on(self, number: int, _frame: FrameType | None) -> None:
         if self.child and self.child.returncode is None:
             self.child.send_signal(number)
-        elif self.child:
+        else:
             self._close()
 
     def _leave_to_program(self, *_: object) -> None:
         """Ignore a signal of the terminal, which the program gets too, while the program runs."""
-        if self.child and self.child.returncode is not None:
+        if not self.child or self.child.returncode is not None:
             self._close()
 
     @contextlib.contextmanager

@@ -37,12 +37,18 @@ class RecordingOptions:
 
 def record(extra: tuple[Path, ...], program: tuple[str, ...], options: RecordingOptions) -> int:
     """Record the program; return its exit status."""
+    wanted = wanted_of(extra, program[0], options)
+    return carry_out(program, wanted, lambda why: tell_of(wanted, why))
+
+
+def wanted_of(
+    extra: tuple[Path, ...], program: str, options: RecordingOptions, *, attached: bool = False
+) -> recording.Wanted:
+    """Raises an error for options that do not go together."""
     plan = plan_of(options)
-    library = library_of(extra, options.under)
-    trace = options.output or default_trace(program, SAMPLE if plan else TRACE)
-    wanted = recording.Wanted(
-        trace,
-        library,
+    return recording.Wanted(
+        options.output or default_trace((program,), SAMPLE if plan else TRACE),
+        library_of(extra, options.under),
         int(options.trace_limit or 0),
         options.seconds,
         options.paused,
@@ -50,9 +56,8 @@ def record(extra: tuple[Path, ...], program: tuple[str, ...], options: Recording
         options.instructions,
         options.functions,
         plan,
+        attached,
     )
-    told = tell_sample if plan else tell
-    return carry_out(program, wanted, lambda why: told(trace, why))
 
 
 def plan_of(options: RecordingOptions) -> SamplingPlan | None:
@@ -128,6 +133,12 @@ def with_stacks_in(
 
     wanted = recording.Wanted(trace, library_of(extra, BASELINE), stacks=True)
     return carry_out(program, wanted, needed)
+
+
+def tell_of(wanted: recording.Wanted, why: str) -> None:
+    """Note what was recorded, or why there is nothing."""
+    told = tell_sample if wanted.sampled else tell
+    told(wanted.trace, why)
 
 
 def tell(trace: Path, why: str) -> None:

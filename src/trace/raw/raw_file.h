@@ -52,11 +52,12 @@ struct raw_control {
   atomic<trace::recording> state;      // relaxed: takes effect soon and orders nothing
   std::uint64_t most_bytes = 0;        // limit of all files together; 0: none
   atomic<std::uint64_t> bytes = 0;     // bytes of all files; relaxed: a count
-  std::uint64_t begins_late = 0;       // 1: the recording began as `waiting`
+  std::uint64_t begins_late = 0;       // 1: the recording began as `waiting`, or in processes that ran
   std::uint64_t stacks = 0;            // 1: acquisitions have call stacks
   std::uint64_t instructions = 0;      // 1: those of all threads are counted
   std::uint64_t filters = 0;           // of system calls (seccomp) that the recording itself runs under
   std::uint64_t sample_bytes = 0;      // mean distance of two samples, if the state is `sampling`
+  std::uint64_t keeper = 0;            // the process without which the recording ends; 0: goes on without any
   atomic<std::uint64_t> filtered = 0;  // processes not recorded because they run under more; relaxed: a count
   // Calls in processes that have no file, by reason; relaxed: counts.
   atomic<std::uint64_t> without_file[losses] = {};
@@ -65,7 +66,7 @@ struct raw_control {
   // Bytes of the texts behind, with those that found no room; relaxed: what is not written yet is zero.
   atomic<std::uint32_t> text_bytes = 0;
 };
-static_assert(sizeof(raw_control) == 136);
+static_assert(sizeof(raw_control) == 144);
 
 inline constexpr std::uint64_t raw_magic = 0x3277617270616568;  // "heapraw2"
 inline constexpr std::size_t raw_header_bytes = 16384;

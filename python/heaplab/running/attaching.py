@@ -1,0 +1,172 @@
+"""Has a running process record its calls, and leaves it as it was: functions are redirected in its memory."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from heaplab.catalog import native
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import elf
+from heaplab.redirecting import functions_file
+from heaplab.redirecting.allocation_functions import OF_RUST, known
+from heaplab.redirecting.functions_file import Redirection
+from heaplab.redirecting.symbol_table import CodeOf, functions_in
+from heaplab.running.asking import Calling
+from heaplab.running.function_addresses import PAGE, Symbols
+from heaplab.running.script import number_at
+from heaplab.running.serving import MappedModule, Serving, modules_of
+from heaplab.running.target import Target, bits_of, user_of
+
+RTLD_NOW = 2
+ATTACH = "heaplab_recorder_attach"
+ENTRY = 8  # B of an address
+ATTEMPTS, BETWEEN_S = 100, 0.05  # to find all threads outside of the code that is changed
+JUMP = 5  # B that a redirected function begins with
+
+
+class Attaching(Calling):
+    """Loads the recorder into a process, and redirects the functions of its malloc."""
+
+    not_done = "is not recorded"
+
+    def __init__(self, of: Target, served: Serving, recorder: str, names: Sequence[str]) -> None:
+        super().__init__(of, served.malloc or program_of(of), served.fault)
+        self._recorder = recorder
+        try:
+            self.redirection = self._redirection(names)
+        except UsageError:
+            of.assert_runs()  # its files are gone if it has ended
+            raise
+        if not self.redirection.functions:
+            raise self._refused("; ".join(self.redirection.faults))
+        self._changes: list[tuple[int, bytes, bytes]] = []  # address, code before and after
+
+    def attach(self, folder: Path) -> float:
+        """Redirect the functions; return for how many s all threads were stopped."""
+        self.redirection.write(folder)
+        for path in (folder, *folder.iterdir()):
+            if os.geteuid() != user_of(self._of.pid):
+                os.chown(path, user_of(self._of.pid), -1)
+        entries = self._prepared(folder)
+        for function, entry in zip(self.redirection.functions, entries, strict=True):
+            distance = entry - (function.of.start + JUMP)
+            after = b"\xe9" + distance.to_bytes(JUMP - 1, "little", signed=True)
+            self._changes.append((function.of.start, function.of.code[:JUMP], after))
+        return self._change(self._changes)
+
+    def detach(self) -> float:
+        """Put the code back; return for how many s all threads were stopped."""
+        return self._change([(address, after, before) for address, before, after in self._changes])
+
+    def _redirection(self, names: Sequence[str]) -> Redirection:
+        modules = [self._malloc.module, *self._operators(), *self._program()]
+        found: dict[int, CodeOf] = {}
+        shapes = functions_file.named(names) if names else known()
+        for module in modules:
+            bias = Symbols(module).bias
+            for each in functions_in(module.file, shapes, OF_RUST):
+                found.setdefault(each.start + bias, each._replace(start=each.start + bias))
+        every = list(found.values())  # those of the malloc that serves the process come first
+        titles, wanted = (["functions that you name"], every) if names else functions_file.present(every)
+        return functions_file.moved(None, titles, [each for each in wanted if is_on_one_page(each)], shapes)
+
+    def _operators(self) -> Iterator[MappedModule]:
+        """The library with the operators of C++: their callers are those of the program."""
+        for path, module in self._modules.items():
+            if Path(path).name.startswith("libstdc++.so"):
+                yield module
+
+    def _program(self) -> Iterator[MappedModule]:
+        """The program, which may have another malloc compiled in."""
+        if program := self._modules.get(str(self._of.program)):
+            yield program
+
+    def _unsafe(self) -> Iterator[tuple[int, int]]:
+        yield from super()._unsafe()
+        for each in self.redirection.functions:  # one that the program brings may hold a lock, too
+            yield each.of.start, each.of.start + len(each.of.code)
+
+    def _prepared(self, folder: Path) -> list[int]:
+        """Load the recorder and have it prepare entries; return where they lie."""
+        script = self._script()
+        script.call(
+            self._needed("dlopen"),
+            *(script.text(self._recorder), RTLD_NOW),
+            result=script.argument(1, 0),
+            required=script.argument(1, 0),
+        )
+        script.call(
+            self._needed("dlsym"),
+            *(0, script.text(ATTACH)),
+            result=script.next_function,
+            required=script.next_function,
+        )
+        found = script.number()
+        script.call(0, script.text(str(folder.resolve())), result=found)
+        call, area = self._carried_out(script, self._library, may_abandon=False)
+        if call.fault:
+            raise self._refused(call.fault)
+        entries = number_at(area, script.base, found)
+        if not entries:
+            raise self._refused(self.redirection.fault_in(folder) or self._why_not(folder))
+        count = len(self.redirection.functions)
+        return [int.from_bytes(word, "little") for word in words(self._of, entries, count)]
+
+    def _why_not(self, folder: Path) -> str:
+        if self._recorder not in (self._of.proc / "maps").read_text(errors="replace"):
+            return f"its loader does not load {self._recorder}"
+        return f"it cannot use the folder {folder}"
+
+    def _change(self, changes: Sequence[tuple[int, bytes, bytes]]) -> float:
+        """Change code as soon as no thread is in it; return the most s that all threads were stopped."""
+        longest = 0.0
+        for _ in range(ATTEMPTS):
+            told = self._try_to_change(changes)
+            longest = max(longest, float(told["seconds"]))
+            if not told["why"]:
+                return longest
+            time.sleep(BETWEEN_S)
+        raise self._refused(told["why"])
+
+    def _try_to_change(self, changes: Sequence[tuple[int, bytes, bytes]]) -> dict[str, Any]:
+        program = native.needed(native.helper("change_code"), "change_code")
+        lines = [f"change {address:x} {before.hex()} {after.hex()}" for address, before, after in changes]
+        done = subprocess.run(
+            [program],
+            input="\n".join([f"process {self._of.pid}", *lines, ""]),
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,  # the signals of a terminal leave threads stopped half-way
+        )
+        if done.returncode != 0:
+            raise self._refused(done.stderr.strip() or "change_code was ended")
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+
+def program_of(of: Target) -> MappedModule | None:
+    """The program, if it has a malloc of its own."""
+    if bits_of(of.file) == 32 or not elf.interpreter(of.file) or not elf.own_malloc(of.file):
+        return None
+    return modules_of(of).get(str(of.program))
+
+
+def is_on_one_page(function: CodeOf) -> bool:
+    """Whether the word that a jump is written with lies on one page, so that no writer is killed half-way."""
+    return function.start % PAGE <= PAGE - ENTRY
+
+
+def words(of: Target, address: int, count: int) -> Iterator[bytes]:
+    """Words of the memory of a process."""
+    try:
+        with (of.proc / "mem").open("rb", buffering=0) as memory:
+            memory.seek(address)
+            content = memory.read(count * ENTRY)
+    except OSError as error:
+        raise HeaplabError(f"{of.title} has ended") from error
+    return (content[at : at + ENTRY] for at in range(0, count * ENTRY, ENTRY))

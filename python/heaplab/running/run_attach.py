@@ -1,0 +1,82 @@
+"""`heaplab record --pid`: the calls of a process that runs already, which then goes on as before."""
+
+from pathlib import Path
+
+from heaplab.arms.chosen_arms import BASELINE
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.running.attaching import Attaching
+from heaplab.running.serving import serving
+from heaplab.running.target import Target, target
+from heaplab.screen.notes import note
+from heaplab.text.units import counted
+from heaplab.traces import recording
+from heaplab.traces.control import OFF
+from heaplab.traces.recording import Wanted, Window
+from heaplab.tracing import run_record
+from heaplab.tracing.progress_note import ProgressNote
+from heaplab.tracing.run_record import RecordingOptions
+
+MS = 1000
+
+
+def record(
+    extra: tuple[Path, ...], program: tuple[str, ...], process: str | None, options: RecordingOptions
+) -> int:
+    """Record a program, and return its exit status, or a running process."""
+    if bool(program) == bool(process):
+        raise UsageError("record: give either PROGRAM or --pid PID")
+    return attach(extra, process, options) if process else run_record.record(extra, program, options)
+
+
+def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> int:
+    """Record a running process; return 0."""
+    started = {
+        "--under": options.under != BASELINE,
+        "--paused": options.paused,
+        "--count-instructions": options.instructions,
+    }
+    for name, value in started.items():
+        if value:
+            raise UsageError(f"{name} goes with a program that is started, not with --pid")
+    of = target(process)
+    wanted = run_record.wanted_of(extra, of.name, options, attached=True)
+    recording.refuse_output(wanted)
+    attaching = Attaching(of, serving(of), recording.recorder(), options.functions)
+    for fault in attaching.redirection.faults:
+        note(f"{of.title}: not recorded: {fault}")
+    recording.make_folder(wanted.raw)
+    try:
+        why = recorded(of, attaching, wanted)
+    finally:
+        for file in wanted.raw.glob("*.raw"):
+            recording.punch(file)
+        recording.remove(wanted.raw)
+    run_record.tell_of(wanted, why and f"nothing was recorded: {why}")
+    return 0
+
+
+def recorded(of: Target, attaching: Attaching, wanted: Wanted) -> str:
+    """Redirect, wait for the end of the window, put the code back, and write; return why there is nothing."""
+    with recording.control_of(wanted) as control:
+        window = Window(control, wanted, lambda _left: None)
+        with window.signals():
+            try:
+                stopped = attaching.attach(wanted.raw)
+                functions = counted(len(attaching.redirection.functions), "function", "functions")
+                note(f"{of.title}: {functions} recorded; its threads stood still for {stopped * MS:.1f} ms")
+                window.begin()
+                window.wait()
+            finally:
+                control.switch(OFF)
+                give_back(of, attaching)
+            return recording.write(window, wanted, ProgressNote("making the trace"))
+
+
+def give_back(of: Target, attaching: Attaching) -> None:
+    """Put the code back, unless the process has ended."""
+    try:
+        stopped = attaching.detach()
+        note(f"{of.title}: as before; its threads stood still for {stopped * MS:.1f} ms")
+    except HeaplabError as error:
+        if not of.has_ended():
+            note(f"{error}; its functions still lead to the recorder, which is off")

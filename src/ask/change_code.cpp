@@ -1,0 +1,225 @@
+// Changes code of a running process, all of it while none of its threads runs
+// (python/heaplab/running/attaching.py). Only heaplab's front end calls this program. Standard input has
+// lines `process PID`, in decimal, and `change ADDRESS BEFORE AFTER`, in hexadecimal. Prints a line of JSON
+// with `why` nothing was changed now, to be tried again; an error is one line on standard error and exit
+// status 1.
+//
+// This program may be killed at any moment: each change is written by one system call, and each thread goes
+// on by itself.
+#include <errno.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ask/thread_choice.h"
+#include "ask/traced_thread.h"
+#include "probes/json_line.h"
+
+namespace heaplab::ask {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 50ms;  // as long as no thread runs
+constexpr std::size_t word = sizeof(std::uint64_t);
+
+struct change {
+  std::uint64_t address;
+  std::vector<unsigned char> before, after;
+};
+
+struct plan {
+  pid_t process = 0;
+  std::vector<change> changes;
+};
+
+struct mapping {
+  std::uint64_t begin, end;
+};
+
+// What may be otherwise a moment later.
+struct not_now : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what);
+}
+
+std::vector<unsigned char> bytes_of(const std::string& text) {
+  std::vector<unsigned char> found;
+  for (std::size_t at = 0; at + 1 < text.size(); at += 2)
+    found.push_back(static_cast<unsigned char>(std::stoul(text.substr(at, 2), nullptr, 16)));
+  return found;
+}
+
+plan read_plan() {
+  plan found;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string name, before, after;
+    words >> name;
+    if (name == "process") {
+      words >> found.process;
+    } else {
+      change next{};
+      words >> std::hex >> next.address >> before >> after;
+      next.before = bytes_of(before);
+      next.after = bytes_of(after);
+      found.changes.push_back(next);
+    }
+    if (!words) fail("a line of the plan is cut off: " + line);
+  }
+  return found;
+}
+
+// The mappings that can be written.
+std::vector<mapping> mappings_of(pid_t process) {
+  std::vector<mapping> found;
+  std::FILE* const file = std::fopen(("/proc/" + std::to_string(process) + "/maps").c_str(), "re");
+  if (file == nullptr) return found;
+  char line[4096 + 128];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    unsigned long begin = 0, end = 0;
+    char permissions[8] = "";
+    if (std::sscanf(line, "%lx-%lx %7s", &begin, &end, permissions) == 3 && permissions[1] == 'w')
+      found.push_back({begin, end});
+  }
+  std::fclose(file);
+  return found;
+}
+
+// All threads of a process, stopped as long as the object lives.
+class stopped_threads {
+public:
+  explicit stopped_threads(pid_t process) : process_(process) {
+    // A thread that is not stopped yet may make another meanwhile.
+    for (const moment end = std::chrono::steady_clock::now() + patience; stop_others(end);) continue;
+    if (threads_.empty()) fail("the process has ended");
+  }
+
+  std::size_t count() const { return threads_.size(); }
+
+  // Whether a thread is among the bytes of code, or goes on there when a signal handler returns.
+  bool any_inside(const std::vector<change>& changes, const std::vector<mapping>& memory) const {
+    return std::ranges::any_of(threads_, [&](const auto& thread) {
+      const registers& of = thread.second.found();
+      return is_inside(of.rip, changes) || any_word_inside(of.rsp, memory, changes);
+    });
+  }
+
+  void write(const change& of) {
+    if (!threads_.begin()->second.write(of.address, of.after.data(), of.after.size()))
+      fail("the process has ended");
+  }
+
+private:
+  // Stops the threads that run, all at the same time. False: there were none.
+  bool stop_others(moment end) {
+    std::vector<traced_thread> found;
+    for (const pid_t id : all_threads_of(process_)) {
+      if (threads_.contains(id)) continue;
+      int refused = 0;
+      std::optional<traced_thread> thread = traced_thread::seized(process_, id, refused);
+      if (refused == EPERM) fail("the kernel refuses to stop its threads: another debugger has them");
+      if (thread) found.push_back(*std::move(thread));
+    }
+    for (traced_thread& thread : found) thread.interrupt();
+    for (traced_thread& thread : found) {
+      const pid_t id = thread.id();
+      if (thread.wait_until_stopped(end))
+        threads_.emplace(id, std::move(thread));
+      else if (::tgkill(process_, id, 0) == 0)
+        throw not_now("thread " + std::to_string(id) + " waits for a disk, or is stopped by a signal");
+    }
+    return !found.empty();
+  }
+
+  static bool is_inside(std::uint64_t address, const std::vector<change>& changes) {
+    return std::ranges::any_of(changes, [address](const change& of) {
+      return address > of.address && address < of.address + of.after.size();
+    });
+  }
+
+  // A signal handler has the address at which its thread goes on above it on the stack. What cannot be read
+  // was mapped just now.
+  bool any_word_inside(std::uint64_t stack_pointer, const std::vector<mapping>& memory,
+                       const std::vector<change>& changes) const {
+    const auto holds = [&](mapping of) { return stack_pointer >= of.begin && stack_pointer < of.end; };
+    const auto stack = std::ranges::find_if(memory, holds);
+    if (stack == memory.end()) return true;
+    constexpr std::uint64_t most = std::uint64_t{8} << 20;
+    const std::uint64_t begin = stack_pointer / word * word;
+    std::vector<std::uint64_t> words(std::min(stack->end - begin, most) / word);
+    if (!read_memory(process_, begin, words.data(), words.size() * word)) return true;
+    return std::ranges::any_of(words, [&](std::uint64_t value) { return is_inside(value, changes); });
+  }
+
+  pid_t process_;
+  std::map<pid_t, traced_thread> threads_;
+};
+
+// What is to be written: not what an earlier call has written.
+std::vector<change> due(const plan& of) {
+  std::vector<change> found;
+  for (const change& next : of.changes) {
+    std::vector<unsigned char> now(next.before.size());
+    if (!read_memory(of.process, next.address, now.data(), now.size())) fail("the process has ended");
+    if (now == next.after) continue;
+    if (now != next.before) fail("its code is not that of its files: another debugger or a probe changed it");
+    found.push_back(next);
+  }
+  return found;
+}
+
+std::size_t change_all(const plan& of, const std::vector<mapping>& memory) {
+  stopped_threads threads(of.process);
+  const std::vector<change> changes = due(of);
+  if (threads.any_inside(changes, memory))
+    throw not_now("a thread stays in the first instructions of its malloc");
+  for (const change& next : changes) threads.write(next);
+  return threads.count();
+}
+
+void carry_out() {
+  const plan of = read_plan();
+  const std::vector<mapping> memory = mappings_of(of.process);
+  std::size_t threads = 0;
+  std::string why;
+  const moment begin = std::chrono::steady_clock::now();
+  try {
+    threads = change_all(of, memory);
+  } catch (const not_now& told) {
+    why = told.what();
+  }
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  probes::json_line out;
+  out.begin_object().key("why").value(why).key("threads").value(std::uint64_t{threads});
+  out.key("seconds").value(passed.count()).end_object().end_line();
+  std::cout << out.text();
+}
+
+}  // namespace
+}  // namespace heaplab::ask
+
+int main() {
+  try {
+    heaplab::ask::carry_out();
+    return std::cout.flush() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,167 @@
+"""A process that runs already is recorded, and goes on as before, also if heaplab is killed at any step."""
+
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from held_processes import preloads, running
+from laboratory import called
+from subprocesses import HEAPLAB, until
+
+from heaplab.arms.chosen_arms import BASELINE
+from heaplab.catalog import native
+from heaplab.errors import HeaplabError
+from heaplab.running.attaching import Attaching
+from heaplab.running.serving import serving
+from heaplab.running.target import state_of, target
+from heaplab.traces import recording, tool
+from heaplab.traces.control import OFF
+from heaplab.traces.recording import Wanted
+from heaplab.tracing import run_record
+
+TIMES = 20
+# Requests of ptrace, by number: each step of a program that changes code. SETREGS follows GETREGS where a
+# thread waits in one of a few system calls.
+REQUESTS = {"POKEDATA": 5, "GETREGS": 12, "DETACH": 17, "SEIZE": 0x4206, "INTERRUPT": 0x4207}
+LATE = 7  # of the requests of a kind
+
+pytestmark = [
+    pytest.mark.starts_programs,
+    pytest.mark.skipif(native.helper("change_code") is None, reason="built without change_code"),
+]
+
+
+def attaching(pid: int) -> Attaching:
+    of = target(str(pid))
+    return Attaching(of, serving(of), recording.recorder(), ())
+
+
+def code(pid: int) -> list[bytes]:
+    """The begins of all functions that are redirected, as they are in memory."""
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        found = []
+        for function in attaching(pid).redirection.functions:
+            memory.seek(function.of.start)
+            found.append(memory.read(function.replaced))
+    return found
+
+
+@contextmanager
+def recorded(folder: Path, pid: int) -> Iterator[Attaching]:
+    """The process while it is recorded, in a folder that is removed afterwards."""
+    wanted = Wanted(folder / "x.trace", run_record.library_of((), BASELINE), attached=True)
+    recording.make_folder(wanted.raw)
+    with recording.control_of(wanted) as control:
+        found = attaching(pid)
+        found.attach(wanted.raw)
+        control.begin()
+        yield found
+        control.switch(OFF)
+        found.detach()
+    recording.remove(wanted.raw)
+
+
+def test_a_running_process_is_recorded_and_goes_on_as_before(tmp_path: Path, guarded: Path) -> None:
+    with running(guarded) as pid:
+        before = code(pid)
+        done = called(tmp_path, "record", "--pid", str(pid), "--for", "0.5s", "-o", "x.trace", "--stacks")
+        assert done.returncode == 0, done.stderr
+        assert code(pid) == before
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    found = {name: int(process["summary"][name]) for name in ("acquisitions", "released_inherited", "lost")}
+    assert found["acquisitions"] > 1000
+    assert found["released_inherited"] > 100  # blocks from before
+    assert process["summary"]["released_unknown"] == process["summary"]["acquired_while_live"] == "0"
+    assert found["lost"] == 0
+    assert "libc.so.6" in process["process"]["allocator"]
+    assert "from before" in called(tmp_path, "trace", "x.trace").stdout
+    assert "libheaplab_recorder.so" in maps
+
+
+def test_a_busy_process_notices_none_of_many_recordings(tmp_path: Path, guarded: Path) -> None:
+    with running(guarded) as pid:
+        before = code(pid)
+        for _ in range(TIMES):
+            with recorded(tmp_path, pid):
+                time.sleep(0.01)
+        assert code(pid) == before
+
+
+@pytest.mark.parametrize("library", preloads())
+def test_another_malloc_is_recorded_too(tmp_path: Path, guarded: Path, library: str) -> None:
+    with running(guarded, environment={"LD_PRELOAD": library}) as pid:
+        done = called(tmp_path, "record", "--pid", str(pid), "--for", "0.3s", "-o", "x.trace")
+        assert done.returncode == 0, done.stderr
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    assert int(process["summary"]["acquisitions"]) > 100
+    assert Path(process["process"]["allocator"]).name == Path(library).name
+
+
+@pytest.mark.parametrize("number", [1, LATE])
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_a_process_outlives_the_end_of_who_changes_its_code(
+    tmp_path: Path,
+    guarded: Path,
+    killing: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request_name: str,
+    number: int,
+) -> None:
+    with running(guarded, "interrupts") as pid:
+        before = code(pid)
+        with monkeypatch.context() as patch:
+            real = Attaching._change
+
+            def killed(self: Attaching, changes: Sequence[tuple[int, bytes, bytes]]) -> float:
+                patch.setenv("LD_PRELOAD", str(killing))
+                patch.setenv("KILL_AT", f"{REQUESTS[request_name]} {number}")
+                return real(self, changes)
+
+            patch.setattr(Attaching, "_change", killed)
+            with pytest.raises(HeaplabError, match="change_code was ended"), recorded(tmp_path, pid):
+                pass
+        assert state_of(pid) not in "tTZ"
+        recording.remove(tmp_path / "x.trace.raw")
+        with recorded(tmp_path, pid):  # what was begun is completed, and then taken back
+            time.sleep(0.05)
+        assert code(pid) == before
+
+
+def test_heaplab_may_be_killed_while_it_records(tmp_path: Path, guarded: Path) -> None:
+    raw = tmp_path / "x.trace.raw"
+    with running(guarded) as pid:
+        before = code(pid)
+        command = [*HEAPLAB, "record", "--pid", str(pid), "-o", "x.trace"]
+        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as heaplab:
+            until(lambda: list(raw.glob("*.raw")), "a recorded call")
+            heaplab.kill()
+        until(lambda: is_off(raw), "the end of a recording that nobody keeps")
+        recording.remove(raw)
+        with recorded(tmp_path, pid):
+            pass
+        assert code(pid) == before
+
+
+def is_off(raw: Path) -> bool:
+    content = (raw / "control").read_bytes()
+    return content[12] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--pid", "1", "--", "ls"), "give either PROGRAM or --pid PID"),
+        ((), "give either PROGRAM or --pid PID"),
+        (("--pid", "1", "--paused"), "--paused goes with a program that is started, not with --pid"),
+        (("--pid", "x"), "is no number of a process"),
+    ],
+)
+def test_wrong_usage_is_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = called(tmp_path, "record", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
