@@ -218,9 +218,9 @@ def describe(
     from heaplab.results.records import Arm
 
     environment = joined(allocator.environment, variant.environment if variant else {})
-    if found.runtime and found.path:
+    if library.runtime and library.path:
         title = variant.title if variant else allocator.title
-        return collector(name, title, environment, found.runtime, found.path)
+        return collector(name, title, environment, library.runtime, library.path)
     preload: list[Path] = []
     if library.path:
         elf.check_allocator(library.path)
