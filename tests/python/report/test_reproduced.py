@@ -84,6 +84,13 @@ def test_a_measured_ratio_is_judged_by_todays_words_and_bounds(analysis: Analysi
     assert verdict(metric="peak_memory") == "not run"
 
 
+def test_a_sentence_about_what_cannot_be_had_waits_for_no_run() -> None:
+    lost = Expectation(says="Nemo is faster.", test="unobtainable", unobtainable=["Nemo"])
+    text = page([], FASTER, lost)
+    assert "| Nemo is faster. | **cannot be decided here** | not obtainable: Nemo |" in text
+    assert "| jemalloc is faster. | **not run** |" in text
+
+
 def test_the_full_scale_counts_before_the_quick_and_the_last_before_the_first(analysis: Analysis) -> None:
     [quick] = reproduced.reproduced(analysis)
     full = quick.model_copy(update={"scale": "full", "date": "2025-01-01"})

@@ -91,8 +91,6 @@ class Reproduced(Record):
         axis, test = axis_of(experiment), test_of(experiment, expectation)
         asked = _place(axis, expectation.test, expectation.arguments)
         same = [each for each in self.sentences if _place(axis, each.test, each.arguments) == asked]
-        if test.measure is UNOBTAINABLE.measure:
-            return judge(self.experiment, expectation, False, [])
         if not same:
             return None
         ratios = {ratio.of: ratio.measured() for sentence in same for ratio in sentence.ratios}
@@ -105,6 +103,13 @@ class Reproduced(Record):
             wanted = test.asked(listed(expectation.arguments[axis]), references)
         wanted_ratios = [ratios.get(name) or not_measured(name) for name in wanted]
         return judge(self.experiment, expectation, same[0].higher_is_better, wanted_ratios)
+
+
+def unobtainable(experiment: spec.Experiment, expectation: spec.Expectation) -> ClaimOutcome | None:
+    """The outcome of a sentence whose allocators cannot be had, whatever was run; None for any other."""
+    if TESTS[expectation.test].measure is not UNOBTAINABLE.measure:
+        return None
+    return judge(experiment.id, expectation, False, [])
 
 
 def _place(axis: str, test: str, arguments: Arguments) -> tuple[object, Arguments]:

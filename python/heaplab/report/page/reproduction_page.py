@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from heaplab.claims import DIRECTION, ClaimOutcome, ClaimResult
-from heaplab.report.page.reproduced import Reproduced, newest
+from heaplab.report.page.reproduced import Reproduced, newest, unobtainable
 from heaplab.results.publication_spec import NumberedPart, Publication
 from heaplab.results.spec import Expectation, Experiment
 from heaplab.text import units
@@ -53,9 +53,10 @@ class CoveredPart:
         ]
 
     def outcome(self, sentence: Expectation) -> ClaimOutcome | None:
-        if self.measured is None or self.experiment is None:
+        if self.experiment is None:
             return None
-        return self.measured.outcome_of(self.experiment, sentence)
+        measured = self.measured.outcome_of(self.experiment, sentence) if self.measured else None
+        return unobtainable(self.experiment, sentence) or measured
 
     def result(self, sentence: Expectation) -> str:
         outcome = self.outcome(sentence)
