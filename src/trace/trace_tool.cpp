@@ -15,6 +15,7 @@
 //   trace_tool sites FILE PROCESS     prints its call sites as JSON
 //   trace_tool rows FILE WHAT         writes records of all processes: WHAT is events or blocks (rows.h)
 //   trace_tool import NAME FILE       makes a trace of standard input, which errors call NAME (import.h)
+//   trace_tool make SOURCE FILE       makes a trace of standard input, rows of events (rows.h)
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -175,12 +176,15 @@ int write_rows(const std::string& path, std::string_view what) {
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
-int import_input(const std::string& name, const std::string& file) {
-  const imported found = import_text(0, name, file);
+int tell_imported(const imported& found) {
   probes::json_line out;
   out.begin_object().key("source").value(std::string_view(found.source)).key("events").value(found.events);
   out.key("skipped").value(found.skipped).key("cut_off").value(found.cut_off).end_object().end_line();
   return probes::write_whole(1, out.text()) == 0 ? 0 : 1;
+}
+
+int make_of_rows(const std::string& source, const std::string& file) {
+  return tell_imported(import_events([](event& e) { return read_event_row(stdin, e); }, source, file));
 }
 
 int run(int count, char** arguments) {
@@ -205,11 +209,12 @@ int run(int count, char** arguments) {
   if (command == "subsystems" && count == 4) return print_subsystems(arguments[2], arguments[3]);
   if (command == "sites" && count == 4) return print_sites(arguments[2], arguments[3]);
   if (command == "rows" && count == 4) return write_rows(arguments[2], arguments[3]);
-  if (command == "import" && count == 4) return import_input(arguments[2], arguments[3]);
+  if (command == "import" && count == 4) return tell_imported(import_text(0, arguments[2], arguments[3]));
+  if (command == "make" && count == 4) return make_of_rows(arguments[2], arguments[3]);
   std::fputs(
       "trace_tool: stamps | counters | finish FOLDER FILE | summary FILE | events FILE PROCESS | "
       "profile FILE PROCESS | habits FILE PROCESS | subsystems FILE PROCESS | sites FILE PROCESS | "
-      "rows FILE WHAT | import NAME FILE\n",
+      "rows FILE WHAT | import NAME FILE | make SOURCE FILE\n",
       stderr);
   return 2;
 }

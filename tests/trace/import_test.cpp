@@ -168,5 +168,29 @@ TEST_F(import, numbers_out_of_range_are_lines_not_understood) {
   EXPECT_EQ(read("v 10400 3\nt 1 9\na 1\n+ 7\n- 3\ni\n+ \nz\nc x\nm 1 x\n").skipped, 8U);
 }
 
+TEST_F(import, events_that_a_program_makes_up_come_back_in_their_order) {
+  const std::vector<event> given{
+      {.stamp = 5, .address = 0x1000, .size = 10, .thread = 1, .kind = kind::malloc},
+      {.stamp = 9, .address = 0x2000, .size = 20, .thread = 2, .kind = kind::calloc},
+      {.stamp = 9, .address = 0x1000, .thread = 2, .kind = kind::free},
+      {.stamp = 12, .address = 0x2000, .thread = 9, .kind = kind::free},  // there is no thread 8
+  };
+  std::size_t at = 0;
+  const auto next = [&](event& e) { return at < given.size() && (e = given[at++], true); };
+  const imported found = import_events(next, "made up", path());
+  EXPECT_EQ(found.skipped, 1U);
+  const std::vector<event> read = events();
+  ASSERT_EQ(read.size(), 4U);  // the first is the begin of thread 1
+  for (std::size_t i = 0; i < 3; ++i) {
+    event expected = given[i];
+    expected.stamp += i == 2 ? 1 : 0;  // stamps ascend
+    EXPECT_EQ(read[i + 1], expected) << i;
+  }
+  const trace_file file(path());
+  EXPECT_EQ(file.processes()[0].summary.number("threads"), 2U);
+  EXPECT_EQ(file.processes()[0].summary.number("live_blocks"), 1U);
+  EXPECT_EQ(file.processes()[0].of.text("source"), "made up");
+}
+
 }  // namespace
 }  // namespace heaplab::trace

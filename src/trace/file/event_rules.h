@@ -26,6 +26,8 @@ public:
            is_thread(e) && has_block(e) && (e.kind != kind::thread_begin || is_new_thread || incomplete_);
   }
 
+  std::uint32_t threads() const { return threads_; }  // numbered so far
+
   // Why the event may not follow.
   std::string fault_of(const event& e, std::uint64_t sites) const;
 
@@ -52,7 +54,7 @@ private:
   }
 
   std::uint64_t stamp_ = 0;
-  std::uint32_t threads_ = 0;  // numbered so far
+  std::uint32_t threads_ = 0;
   bool incomplete_ = false;
 };
 

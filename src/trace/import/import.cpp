@@ -6,6 +6,7 @@
 #include "trace/file/trace_error.h"
 #include "trace/file/trace_writer.h"
 #include "trace/import/heaptrack_lines.h"
+#include "trace/import/imported_process.h"
 #include "trace/import/mtrace_lines.h"
 #include "trace/import/text_lines.h"
 
@@ -13,12 +14,41 @@ namespace heaplab::trace {
 
 namespace {
 
+void end(imported_process& process, imported& found) {
+  process.end(found.skipped);
+  found.events = process.counts().events;
+}
+
 template <class Lines>
 void read_all(text_lines& text, Lines& lines, imported& found) {
   for (std::string_view line; text.next(line);) found.skipped += lines.add(line) ? 0 : 1;
-  lines.process().end(found.skipped);
-  found.events = lines.process().counts().events;
+  end(lines.process(), found);
   found.cut_off = text.cut_off();
+}
+
+// `fill` writes the frames. `file` is replaced when they are complete.
+template <class Fill>
+void write_trace(const std::string& file, Fill fill) {
+  const std::string partial = file + ".partial";
+  try {
+    trace_writer to(partial);
+    fill(to);
+    to.close();
+  } catch (...) {
+    std::error_code none;
+    std::filesystem::remove(partial, none);
+    throw;
+  }
+  std::filesystem::rename(partial, file);
+}
+
+properties of_source(const std::string& source) {
+  properties of;
+  of.set("source", source);
+  of.set("stamps", "clock");
+  of.set("ticks_per_second", 1'000'000'000);
+  of.set("start_ticks", 0);
+  return of;
 }
 
 }  // namespace
@@ -30,10 +60,8 @@ imported import_text(int descriptor, const std::string& name, const std::string&
   if (!begun && text.is_within_frame()) throw trace_error(name, "is cut off before its first line");
   if (!begun || !(mtrace_lines::begins(line) || heaptrack_lines::begins(line)))
     throw trace_error(name, "is neither a trace of heaplab nor the output of heaptrack or mtrace");
-  const std::string partial = file + ".partial";
   imported found;
-  try {
-    trace_writer to(partial);
+  write_trace(file, [&](trace_writer& to) {
     if (heaptrack_lines::begins(line)) {
       found.source = "heaptrack";
       heaptrack_lines lines(to, line, name);
@@ -44,13 +72,21 @@ imported import_text(int descriptor, const std::string& name, const std::string&
       lines.add(line);
       read_all(text, lines, found);
     }
-    to.close();
-  } catch (...) {
-    std::error_code none;
-    std::filesystem::remove(partial, none);
-    throw;
-  }
-  std::filesystem::rename(partial, file);
+  });
+  return found;
+}
+
+imported import_events(const std::function<bool(event&)>& next, const std::string& source,
+                       const std::string& file) {
+  imported found{.source = source};
+  write_trace(file, [&](trace_writer& to) {
+    imported_process process(to, of_source(source));
+    for (event e; next(e);) {
+      process.reach(e.stamp);
+      found.skipped += process.add(e) ? 0 : 1;
+    }
+    end(process, found);
+  });
   return found;
 }
 

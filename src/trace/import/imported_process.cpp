@@ -25,7 +25,7 @@ void imported_process::end(std::uint64_t skipped) {
   if (!modules_.empty()) to_.add_modules(modules_);
   if (!names_.empty()) to_.add_names(names_);
   properties summary = summary_of(counts());
-  summary.set("threads", 1);
+  summary.set("threads", rules_.threads());
   summary.set("sites", sites_);
   summary.set("ended", 1);
   summary.set("lost", skipped);

@@ -1,4 +1,4 @@
-// One process of a trace that is made of what another program recorded: one thread, stamps that ascend.
+// One process of a trace that is made of what another program recorded or made up: stamps ascend.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,12 @@ public:
 
   // False: no event of a trace can be so (event_rules.h).
   bool add(kind what, std::uint64_t address, std::uint64_t size, std::uint32_t site) {
-    const event e{.stamp = stamp_, .address = address, .size = size, .thread = 1, .site = site, .kind = what};
+    return add({.address = address, .size = size, .thread = 1, .site = site, .kind = what});
+  }
+
+  // The same of any thread; the stamp is that which was reached.
+  bool add(event e) {
+    e.stamp = stamp_;
     if (!rules_.may_follow(e, sites_)) return false;
     rules_.see(e);
     order_.see(e);

@@ -88,4 +88,19 @@ void write_block_rows(trace_file& file, std::uint32_t process, std::FILE* to) {
   out.flush();
 }
 
+bool read_event_row(std::FILE* from, event& e) {
+  event_row row;
+  const std::size_t got = std::fread(&row, 1, sizeof row, from);
+  if (got == 0) return false;
+  if (got != sizeof row) throw trace_error("standard input", "ends within a row");
+  e = {.stamp = row.stamp,
+       .address = row.address,
+       .size = row.size,
+       .thread = row.thread,
+       .site = row.site,
+       .kind = static_cast<kind>(row.kind),
+       .alignment_log2 = row.alignment_log2};
+  return true;
+}
+
 }  // namespace heaplab::trace

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "trace/file/trace_file.h"
+#include "trace/raw/event.h"
 
 namespace heaplab::trace {
 
@@ -45,5 +46,8 @@ static_assert(sizeof(block_row) == 64);
 // their deaths. Memory of blocks: as of a profile.
 void write_event_rows(trace_file& file, std::uint32_t process, std::FILE* to);
 void write_block_rows(trace_file& file, std::uint32_t process, std::FILE* to);
+
+// Reads the event of an event_row; false at the end. Throws trace_error for a part of a row.
+bool read_event_row(std::FILE* from, event& e);
 
 }  // namespace heaplab::trace
