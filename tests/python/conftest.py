@@ -10,6 +10,7 @@ import pytest
 from laboratory import Laboratory, cut_off, success
 from subprocesses import OVER_LIBC, SHARED, compiled, written
 
+from heaplab.catalog import native
 from heaplab.machine import signals
 from heaplab.report.page import report_page
 from heaplab.results import store
@@ -255,6 +256,18 @@ def holding_static(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return running_program(tmp_path_factory.mktemp("running"), "guarded")
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return running_program(tmp_path_factory.mktemp("running"), "served")
+
+
+@pytest.fixture(scope="session")
+def served_by_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a malloc compiled in."""
+    library = str(native.root() / "lib/libheaplab_llheap-stats.a")
+    return running_program(tmp_path_factory.mktemp("running"), "served_by_its_own", library, source="served")
 
 
 @pytest.fixture(scope="session")

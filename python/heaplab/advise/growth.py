@@ -76,7 +76,7 @@ def growths_of(profile: Profile) -> list[SiteGrowth]:
     named: dict[str, list[SiteLives]] = {}
     for site in profile.lifetimes.sites:
         named.setdefault(profile.chain(site.site), []).append(site)
-    found = [growth_of(name, sites, clock, profile.timed) for name, sites in named.items()]
+    found = [growth_of(name, sites, clock, profile) for name, sites in named.items()]
     return sorted((growth for growth in found if growth), key=lambda growth: -growth.bytes)
 
 
@@ -87,7 +87,7 @@ def clock_of(profile: Profile) -> Clock:
     return Clock(parts, (stamps - stamps[0]) / (profile.ticks_per_second or 1))
 
 
-def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> SiteGrowth | None:
+def growth_of(name: str, sites: list[SiteLives], clock: Clock, profile: Profile) -> SiteGrowth | None:
     """The growth of the call sites of one name, if there is one: a leak, or live bytes that rise."""
     released = summed([site.released for site in sites])
     ages = summed([site.ages for site in sites])
@@ -111,17 +111,19 @@ def growth_of(name: str, sites: list[SiteLives], clock: Clock, timed: bool) -> S
     low, typical, high = found.rates
     span = clock.seconds[len(curve) - 1] - clock.seconds[found.begin]
     calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[found.begin]
+    # Where a window has releases of blocks from before it, those that it sees acquired may follow behind it.
+    ends_seen = profile.released_older <= (1 - KEPT) * stays
     return SiteGrowth(
         site=max(sites, key=lambda site: sum(site.cohort_blocks)).site,
         name=name,
         leaks=leaks,
-        sure=timed and low > 0 and len(curve) - 1 - found.begin >= SPAN * clock.cohorts,
+        sure=profile.timed and low > 0 and ends_seen and len(curve) - 1 - found.begin >= SPAN * clock.cohorts,
         blocks=int(stays),
         bytes=int(found.gained),
         acquired=int(released.sum() + ages.sum()),
         freed_last=freed_last,
         of_thousand=(low * 1000, typical * 1000, high * 1000),
-        of_second=float(typical * calls / span) if timed and span > 0 else 0.0,
+        of_second=float(typical * calls / span) if profile.timed and span > 0 else 0.0,
     )
 
 

@@ -138,8 +138,8 @@ class Calling:
         for path, module in self._modules.items():
             is_loader = interposition.GLIBC_LOADER.fullmatch(Path(path).name)
             is_own = Path(path).name == native.LIBRARY_PREFIX + "recorder.so"
-            is_malloc = module == self._malloc.module and module != self._library.module
-            if is_loader or is_own or is_malloc:
+            is_malloc = module == self._malloc.module and path != str(self._of.program)
+            if is_loader or is_own or (is_malloc and module != self._library.module):
                 yield from Symbols(module).code
 
 

@@ -42,8 +42,8 @@ class Attaching(Calling):
             of.assert_runs()  # its files are gone if it has ended
             raise
         if not self.redirection.functions:
-            raise self._refused("; ".join(self.redirection.faults))
-        self._changes: list[tuple[int, bytes, bytes]] = []  # address, code before and after
+            raise self._refused("; ".join(self.redirection.faults) or "it has no such function")
+        self.changes: list[tuple[int, bytes, bytes]] = []  # address, code before and after
 
     def attach(self, folder: Path) -> float:
         """Redirect the functions; return for how many s all threads were stopped."""
@@ -55,12 +55,12 @@ class Attaching(Calling):
         for function, entry in zip(self.redirection.functions, entries, strict=True):
             distance = entry - (function.of.start + JUMP)
             after = b"\xe9" + distance.to_bytes(JUMP - 1, "little", signed=True)
-            self._changes.append((function.of.start, function.of.code[:JUMP], after))
-        return self._change(self._changes)
+            self.changes.append((function.of.start, function.of.code[:JUMP], after))
+        return self._change(self.changes)
 
     def detach(self) -> float:
         """Put the code back; return for how many s all threads were stopped."""
-        return self._change([(address, after, before) for address, before, after in self._changes])
+        return self._change([(address, after, before) for address, before, after in self.changes])
 
     def _redirection(self, names: Sequence[str]) -> Redirection:
         modules = [self._malloc.module, *self._operators(), *self._program()]

@@ -74,6 +74,8 @@ def recorded(of: Target, attaching: Attaching, wanted: Wanted) -> str:
 
 def give_back(of: Target, attaching: Attaching) -> None:
     """Put the code back, unless the process has ended."""
+    if not attaching.changes:
+        return
     try:
         stopped = attaching.detach()
         note(f"{of.title}: as before; its threads stood still for {stopped * MS:.1f} ms")

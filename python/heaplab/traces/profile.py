@@ -166,6 +166,7 @@ class Profile:
     stacks: list[list[int]]  # code addresses of site n + 1, the innermost first
     places: symbols.Names
     modules: list[symbols.Module]
+    released_older: int = 0  # blocks that lived before a window, of which no more is known
 
     @property
     def program(self) -> str:
@@ -273,6 +274,7 @@ def of_process(
         stacks=known["sites"],
         places=places_of(known, summary["machine"]),
         modules=symbols.modules_of(known["modules"], known["build_ids"]),
+        released_older=0 if of.get("forked") == "1" else int(sums.get("released_inherited") or 0),
     )
 
 

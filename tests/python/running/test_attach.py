@@ -11,6 +11,7 @@ from held_processes import preloads, running
 from laboratory import called
 from subprocesses import HEAPLAB, until
 
+from heaplab.advise.growth import growths_of
 from heaplab.arms.chosen_arms import BASELINE
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError
@@ -19,8 +20,9 @@ from heaplab.running.serving import serving
 from heaplab.running.target import state_of, target
 from heaplab.traces import recording, tool
 from heaplab.traces.control import OFF
+from heaplab.traces.profile import of_process
 from heaplab.traces.recording import Wanted
-from heaplab.tracing import run_record
+from heaplab.tracing import run_record, run_sample
 
 TIMES = 20
 # Requests of ptrace, by number: each step of a program that changes code. SETREGS follows GETREGS where a
@@ -99,6 +101,44 @@ def test_another_malloc_is_recorded_too(tmp_path: Path, guarded: Path, library: 
     [process] = tool.summary(tmp_path / "x.trace")["processes"]
     assert int(process["summary"]["acquisitions"]) > 100
     assert Path(process["process"]["allocator"]).name == Path(library).name
+
+
+def test_a_malloc_that_is_compiled_in_is_recorded_too(tmp_path: Path, served_by_its_own: Path) -> None:
+    with running(served_by_its_own) as pid:
+        done = called(tmp_path, "record", "--pid", str(pid), "--for", "0.3s", "-o", "x.trace")
+        assert done.returncode == 0, done.stderr
+    [process] = tool.summary(tmp_path / "x.trace")["processes"]
+    assert int(process["summary"]["acquisitions"]) > 100
+    assert process["process"]["allocator"] == str(served_by_its_own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "grows", "leaks_surely"),
+    [("leak", "forgotten", True), ("cache", "cached", False), ("nothing", "", False)],
+)
+def test_what_grows_is_told_and_what_is_older_is_no_leak(
+    tmp_path: Path, served: Path, kind: str, grows: str, leaks_surely: bool
+) -> None:
+    with running(served, kind) as pid:
+        done = called(tmp_path, "record", "--pid", str(pid), "--for", "1s", "-o", "x.trace", "--stacks")
+        assert done.returncode == 0, done.stderr
+    found = growths_of(of_process(tmp_path / "x.trace", tool.summary(tmp_path / "x.trace"), 0))
+    assert [growth.name.split()[0] for growth in found] == ([grows] if grows else [])
+    assert all((growth.leaks and growth.sure) == leaks_surely for growth in found)
+
+
+def test_samples_tell_it_too(tmp_path: Path, served: Path) -> None:
+    with running(served, "leak") as pid:
+        sampled = ("--sample", "4KiB", "--every", "0.2s", "-o", "x.sample")
+        for _ in range(2):  # the second has counts of its own
+            done = called(tmp_path, "record", "--pid", str(pid), "--for", "1s", *sampled)
+            assert done.returncode == 0, done.stderr
+    moments, is_whole = run_sample.moments_of(tmp_path / "x.sample", None)
+    assert is_whole
+    assert len(moments) > 1
+    most = max(moments[-1].callers.values(), key=lambda caller: caller.live.bytes)
+    assert most.name.split()[0] == "forgotten"
+    assert most.kept == 1
 
 
 @pytest.mark.parametrize("number", [1, LATE])
