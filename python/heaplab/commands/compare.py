@@ -86,8 +86,7 @@ def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) 
         --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
     """
     exit_status.refuse_small_address_space()
-    from heaplab.comparison import run_compare
-    from heaplab.publications import run_publications
+    from heaplab.comparison import run_compare, run_publications
 
     options["experiments"] = [name for names in options["experiments"] for name in names]
     if automatic := options["budget"] == AUTO:

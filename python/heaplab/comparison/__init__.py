@@ -1,1 +1,1 @@
-"""What `heaplab compare` does: what is measured, as one request, and how it is carried out and told."""
+"""What `compare` and `report` do: what is measured, as one request, and how it is carried out and told."""

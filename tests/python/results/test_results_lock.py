@@ -12,8 +12,8 @@ from subprocesses import until
 
 from heaplab.campaign import begin_or_resume
 from heaplab.campaign.begin_or_resume import Request
+from heaplab.comparison.planned_experiment import PlannedExperiment
 from heaplab.errors import UsageError
-from heaplab.publications.planned_experiment import PlannedExperiment
 from heaplab.results.store import FILE_NAME, ResultsLock
 
 HOLDS = (

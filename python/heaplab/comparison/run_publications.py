@@ -17,20 +17,20 @@ from heaplab.campaign.trial import PATIENCE_S, Forecast
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison import chosen_experiments
-from heaplab.comparison.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
-from heaplab.comparison.shown_results import REPORT_NAME
-from heaplab.errors import HeaplabError, UsageError
-from heaplab.options.given_options import ComparisonOptions, Subject
-from heaplab.options.option_types import DEFAULT_PARENT
-from heaplab.output import write_text
-from heaplab.publications.divided_budget import (
+from heaplab.comparison.divided_budget import (
     BudgetTurn,
     ScaledExperiment,
     how_long,
     queue,
     turn_of,
 )
-from heaplab.publications.planned_experiment import arms_of, planned_of
+from heaplab.comparison.planned_experiment import arms_of, planned_of
+from heaplab.comparison.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
+from heaplab.comparison.shown_results import REPORT_NAME
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.options.given_options import ComparisonOptions, Subject
+from heaplab.options.option_types import DEFAULT_PARENT
+from heaplab.output import write_text
 from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.results import spec, store
 from heaplab.screen.notes import note

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from heaplab.campaign.trial import Forecast
-from heaplab.publications.planned_experiment import PlannedExperiment
+from heaplab.comparison.planned_experiment import PlannedExperiment
 from heaplab.text.units import duration
 
 MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report

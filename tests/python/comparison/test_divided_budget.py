@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from heaplab.campaign.trial import Forecast
-from heaplab.publications import divided_budget
-from heaplab.publications.divided_budget import BudgetTurn, ScaledExperiment
+from heaplab.comparison import divided_budget
+from heaplab.comparison.divided_budget import BudgetTurn, ScaledExperiment
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""Each experiment of the publications as a campaign of its own, and the page that says what holds."""
