@@ -134,12 +134,16 @@ class Catalog:
         return named[asked[0]].model_copy(update={"id": name, "experiments": chosen})
 
     def experiments_matching(self, patterns: list[str]) -> list[spec.Experiment]:
-        """Experiments by id, group or glob of ids, in the order of the patterns and without repetition.
+        """Experiments by id, group, glob of ids or file, in the order of the patterns and without repetition.
 
         In each experiment the aspect takes the place of the aspect's id.
         """
         matching: dict[str, spec.Experiment] = {}
         for pattern in patterns:
+            if pattern.endswith(".toml"):
+                read = reading("spec", "Experiment")(Path(pattern), Path(pattern).stem)
+                matching[read.id] = read
+                continue
             ids = fnmatch.filter(self.experiments, pattern) or fnmatch.filter(
                 self.experiments, f"{pattern}/*"
             )

@@ -26,7 +26,8 @@ from heaplab.traces.folded import WEIGHTS
     metavar="FILE",
     help="Write FILE; its suffix says what: .html a page, .parquet columns for DuckDB and pandas, .json what "
     "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .folded collapsed stacks for flamegraph.pl, "
-    ".trace a trace of heaptrack's or mtrace's.",
+    ".trace a trace of heaptrack's or mtrace's, or one drawn from a twin, .twin a twin to share, .toml an "
+    "experiment of ACDC that resembles the program.",
 )
 @click.option(
     "--rows",
@@ -63,6 +64,7 @@ def trace(
       heaplab trace ls.trace -o ls.html
       heaplab trace ls.trace -o blocks.parquet --rows blocks
       heaplab trace ls.trace -o ls.folded --weight allocated
+      heaplab trace ls.trace -o ls.twin
       heaplab trace ls.trace ls.trace
     """
     from heaplab.tracing import run_trace

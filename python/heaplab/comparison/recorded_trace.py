@@ -1,4 +1,4 @@
-"""The trace of a program as experiments: it is compiled once, then replayed under each allocator."""
+"""A trace, or the twin of one, as experiments: it is compiled once, then replayed under each allocator."""
 
 import contextlib
 import hashlib
@@ -6,7 +6,8 @@ import json
 import os
 import struct
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.comparison.given_server import Measured
 from heaplab.comparison.program_experiment import BLOCKS
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.options.program_command import TRACE
+from heaplab.options.program_command import TRACE, TWIN
 from heaplab.options.replay_options import PACE, RECORDED
 from heaplab.results import spec
 from heaplab.results.records import Parameter
@@ -25,6 +26,8 @@ from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
 from heaplab.traces import architecture, foreign, tool
 from heaplab.traces.tool import ANY_NAME
+from heaplab.twins import drawing, twin_file
+from heaplab.twins.making import make_trace
 
 WORKLOAD = "replay"
 DURATION, DURATION_AT = struct.Struct("<Q"), 152  # in the header of a workload file (docs/workload-format.md)
@@ -70,12 +73,12 @@ ASPECTS = {
 
 
 def is_trace(words: tuple[str, ...]) -> bool:
-    """Whether the words name a trace, whole or damaged, in place of a program or an experiment."""
+    """Whether the words name a trace, whole or damaged, or a twin, in place of a program or an experiment."""
     if len(words) != 1:
         return False
     path = Path(words[0])
     with contextlib.suppress(UsageError):
-        return path.suffix == TRACE or foreign.is_trace(path)
+        return path.suffix in (TRACE, TWIN) or foreign.is_trace(path)
     return False
 
 
@@ -125,18 +128,21 @@ def seconds_of(workload: Path) -> float:
 def workload_of(trace: Path, quiet: bool) -> Path:
     """The compiled trace. It lies beside the trace or, if that folder is not writable, in the user's cache.
 
-    A trace is compiled once for each content. Raises UsageError for a file that is no trace.
+    A trace is compiled once for each content. Raises UsageError for a file that is neither trace nor twin.
     """
-    tool.summary(trace)  # refuses what is no trace
+    is_twin = trace.suffix == TWIN
+    twin_file.read(trace) if is_twin else tool.summary(trace)  # refuse what is neither
     compiler = native.needed(native.helper("compile_trace"), "compile_trace")
-    name = f"{trace.name}.{content_of(trace, compiler)}.workload"
+    made_by = [compiler, Path(drawing.__file__)] if is_twin else [compiler]
+    name = f"{trace.name}.{content_of(trace, *made_by)}.workload"
     beside, cached = trace.resolve().parent, locate.user_cache() / "workloads"
     for folder in (beside, cached):
         if (folder / name).is_file():
             return folder / name
     folder = beside if os.access(beside, os.W_OK) else cached
     folder.mkdir(parents=True, exist_ok=True)
-    compiled = compile_trace(compiler, trace, folder / name, quiet)
+    with recording_of(trace, folder) as recorded:
+        compiled = compile_trace(compiler, recorded, folder / name, quiet)
     tell_about(trace, compiled, quiet)
     if not compiled["calls"]:
         (folder / name).unlink()
@@ -144,10 +150,22 @@ def workload_of(trace: Path, quiet: bool) -> Path:
     return folder / name
 
 
-def content_of(trace: Path, compiler: Path) -> str:
-    """A hash of the contents of the trace and of its compiler, for the name of the compiled trace."""
+@contextlib.contextmanager
+def recording_of(path: Path, folder: Path) -> Iterator[Path]:
+    """The trace itself, or for the time of the block one that is drawn from a twin."""
+    if path.suffix != TWIN:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        drawn = Path(scratch) / f"{path.name}{TRACE}"
+        make_trace(drawing.draw(twin_file.read(path)), drawn)
+        yield drawn
+
+
+def content_of(*files: Path) -> str:
+    """A hash of the contents of the trace and of what compiles it, for the name of the compiled trace."""
     digest = hashlib.sha256()
-    for path in (trace, compiler):
+    for path in files:
         with regular_file.opened(path) as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]

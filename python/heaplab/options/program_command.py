@@ -7,7 +7,7 @@ import click
 
 from heaplab.errors import UsageError
 
-TRACE, SAMPLE = ".trace", ".sample"  # suffixes of recordings
+TRACE, SAMPLE, TWIN = ".trace", ".sample", ".twin"  # suffixes of recordings, and of what is fitted to them
 TYPED = "heaplab.typed"  # key in a context's `meta`: the options as the user typed them, by parameter
 
 
@@ -53,7 +53,7 @@ class ProgramOrTraceCommand(ProgramCommand):
     """A command about a program or a trace. Options may stand before and behind a trace."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        trace, options = file_and_options(self, ctx, args, (TRACE, SAMPLE))
+        trace, options = file_and_options(self, ctx, args, (TRACE, SAMPLE, TWIN))
         return super().parse_args(ctx, [*options, trace] if trace else args)
 
 

@@ -75,8 +75,17 @@ def import_(feed: Callable[[IO[bytes]], None], name: str, trace: Path) -> dict[s
 
     Raises UsageError if the text is no trace.
     """
+    return _fed(feed, name, "import", name, trace)
+
+
+def make(feed: Callable[[IO[bytes]], None], source: str, trace: Path) -> dict[str, Any]:
+    """Make the file `trace` from the rows of events that `feed` writes; `source` is a property."""
+    return _fed(feed, str(trace), "make", source, trace)
+
+
+def _fed(feed: Callable[[IO[bytes]], None], name: str, *command: str | Path) -> dict[str, Any]:
     with subprocess.Popen(
-        [program(), "import", name, trace],
+        [program(), *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

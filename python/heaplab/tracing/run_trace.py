@@ -7,6 +7,7 @@ import click
 
 from heaplab.console import console, put
 from heaplab.errors import UsageError
+from heaplab.options.program_command import TRACE, TWIN
 from heaplab.options.trace_options import EVENTS
 from heaplab.output import write_text
 from heaplab.screen.exit_status import DAMAGED, DONE
@@ -16,15 +17,16 @@ from heaplab.trace_report import trace_changes, trace_page, trace_terminal
 from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, sampling, tool
 from heaplab.traces.control import sample_bytes_of
 from heaplab.traces.profile import Profile, busiest, of_process
-from heaplab.tracing import run_sample, trace_summary
+from heaplab.tracing import run_sample, run_twin, trace_summary
 from heaplab.tracing.progress_note import ProgressNote
 
 LABEL = 16  # columns
 MOST = 20  # processes that are shown
-TRACE, PARQUET = ".trace", ".parquet"
+PARQUET = ".parquet"
 PEAK, AT_END = "peak", "end"  # default weights of collapsed stacks: of recordings, of samples
 
 PAGE, DHAT, PPROF, FOLDED = ".html", ".json", ".pb.gz", ".folded"
+FITTED = TWIN, run_twin.EXPERIMENT
 
 
 def trace(
@@ -47,16 +49,26 @@ def trace(
         raise UsageError("--again goes with two traces: heaplab trace OLD NEW --again OLD2")
     refuse_without("--rows", rows, output, PARQUET, "a file of Parquet")
     refuse_without("--weight", weight, output, FOLDED, "collapsed stacks")
+    if trace_file.suffix == TWIN:
+        return run_twin.show_or_draw(trace_file, output)
     if output and output.name.endswith(TRACE):
         return imported(trace_file, output)
+    return show_or_write(
+        finished(trace_file) if trace_file.is_dir() else trace_file, output, rows, weight, process
+    )
+
+
+def show_or_write(
+    trace_file: Path, output: Path | None, rows: str | None, weight: str | None, process: int | None
+) -> int:
     suffix = suffix_of(output) if output else ""
-    if trace_file.is_dir():
-        return trace(finished(trace_file), new, again, output, rows, weight, process)
     summary, number = summary_and_process(trace_file, process)
     warnings = trace_summary.warnings(summary)
     for line in warnings:
         note(f"{trace_file}: {line}")
-    if output and suffix == PARQUET:
+    if output and suffix in FITTED:
+        run_twin.fit(trace_file, summary, number, output)
+    elif output and suffix == PARQUET:
         columns.write_parquet(trace_file, summary, rows or EVENTS, output, ProgressNote("writing rows"))
     else:
         if not output:
@@ -127,7 +139,7 @@ def refuse_without(option: str, value: str | None, output: Path | None, suffix: 
 
 
 def suffix_of(output: Path) -> str:
-    known = (PAGE, PARQUET, DHAT, PPROF, FOLDED)
+    known = (PAGE, PARQUET, DHAT, PPROF, FOLDED, *FITTED)
     for suffix in known:
         if output.name.endswith(suffix):
             return suffix
