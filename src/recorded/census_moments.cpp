@@ -65,15 +65,15 @@ std::vector<census_moments::trough> census_moments::troughs(std::uint64_t least_
 
 std::vector<moment> census_moments::chosen() const {
   if (stretches_.empty()) return {};
-  const auto lower = [](const stretch& one, const stretch& other) {
-    return one.highest.live_bytes < other.highest.live_bytes;
+  const auto lower = [](const stretch& left, const stretch& right) {
+    return left.highest.live_bytes < right.highest.live_bytes;
   };
   const point peak = std::max_element(stretches_.begin(), stretches_.end(), lower)->highest;
   const auto affordable = static_cast<std::size_t>(most_survivors / std::max<std::uint64_t>(1, most_blocks_));
 
   std::vector<trough> deepest = troughs(peak.live_bytes / depth_share);
-  std::sort(deepest.begin(), deepest.end(), [](const trough& one, const trough& other) {
-    return one.depth != other.depth ? one.depth > other.depth : one.at.events < other.at.events;
+  std::sort(deepest.begin(), deepest.end(), [](const trough& left, const trough& right) {
+    return left.depth != right.depth ? left.depth > right.depth : left.at.events < right.at.events;
   });
   deepest.resize(std::min({deepest.size(), most_troughs, std::max<std::size_t>(1, affordable)}));
 
@@ -83,10 +83,10 @@ std::vector<moment> census_moments::chosen() const {
   for (std::uint64_t number = 1; number <= samples; ++number)
     if (const std::uint64_t events = events_ * number / (samples + 1); events != 0)
       found.push_back({events, occasion::sample});
-  std::sort(found.begin(), found.end(), [](const moment& one, const moment& other) {
-    return one.events != other.events ? one.events < other.events : one.why > other.why;
+  std::sort(found.begin(), found.end(), [](const moment& left, const moment& right) {
+    return left.events != right.events ? left.events < right.events : left.why > right.why;
   });
-  const auto same = [](const moment& one, const moment& other) { return one.events == other.events; };
+  const auto same = [](const moment& left, const moment& right) { return left.events == right.events; };
   found.erase(std::unique(found.begin(), found.end(), same), found.end());
   return found;
 }

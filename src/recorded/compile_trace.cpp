@@ -153,7 +153,7 @@ std::uint32_t chosen_process(const trace::trace_file& file, const char* wanted) 
   const auto& all = file.processes();
   if (all.empty()) throw trace::trace_error(file.path(), "holds no process");
   if (wanted == nullptr) {
-    const auto fewer = [](const auto& one, const auto& other) { return one.events < other.events; };
+    const auto fewer = [](const auto& left, const auto& right) { return left.events < right.events; };
     return static_cast<std::uint32_t>(std::max_element(all.begin(), all.end(), fewer) - all.begin());
   }
   std::uint32_t number = 0;

@@ -25,7 +25,7 @@ namespace heaplab::recorder {
         static_cast<const std::uint64_t*>(__builtin_frame_address(0)) \
   }
 
-// Of a release, which has no stack.
+// The caller of a release: where a release was called from is recorded, but no stack.
 #define HEAPLAB_CALLER reinterpret_cast<std::uint64_t>(__builtin_return_address(0))
 
 inline std::uint64_t number_of(const void* block) {

@@ -22,9 +22,9 @@ TEST(kernel_random, differs_from_process_to_process) {
   char self[4096] = {};
   ASSERT_GT(::readlink("/proc/self/exe", self, sizeof self - 1), 0);
   const std::string command = std::string(self) + " --gtest_filter='*stays_the_same*' | grep random:";
-  const auto one = testing::run_command(command), other = testing::run_command(command);
-  EXPECT_EQ(one.status, 0);
-  EXPECT_NE(one.output, other.output);
+  const auto first = testing::run_command(command), second = testing::run_command(command);
+  EXPECT_EQ(first.status, 0);
+  EXPECT_NE(first.output, second.output);
 }
 
 }  // namespace

@@ -480,10 +480,10 @@ std::vector<std::ptrdiff_t> first_distances() {
 }
 
 TEST(hardened, fresh_blocks_come_in_random_order) {
-  const auto one = first_distances(), other = first_distances();
-  EXPECT_NE(one, other);
+  const auto first = first_distances(), second = first_distances();
+  EXPECT_NE(first, second);
   const auto in_order = [](std::ptrdiff_t distance) { return distance == 208; };
-  EXPECT_LT(std::count_if(one.begin(), one.end(), in_order), 10);
+  EXPECT_LT(std::count_if(first.begin(), first.end(), in_order), 10);
 }
 
 }  // namespace

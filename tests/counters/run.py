@@ -67,8 +67,8 @@ def pack(folder: Path) -> None:
 def boot(folder: Path, processor: str) -> str:
     """What the machine writes to its console.
 
-    qemu counts instructions if each takes a fixed time (-icount), and then those of all processors together:
-    there is one.
+    qemu counts instructions only if each takes a fixed time (-icount). The count is that of all processors
+    together, so the machine has a single processor.
     """
     [kernel] = (folder / "root/boot").glob("vmlinuz-*")
     machine = ["-M", "virt", "-cpu", processor, "-m", "1G", "-icount", "shift=1"]

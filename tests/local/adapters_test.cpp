@@ -99,25 +99,25 @@ TYPED_TEST(adapters_test, a_scoped_adaptor_hands_the_source_to_the_elements) {
 }
 
 TEST(adapters, typed_allocator_copies_are_equal_and_other_sources_are_not) {
-  multipool<> one;
-  multipool<> two;
-  const allocator<int, multipool<>> first(one);
+  multipool<> pool;
+  multipool<> other;
+  const allocator<int, multipool<>> first(pool);
   const allocator<char, multipool<>> copy(first);
   EXPECT_TRUE(first == copy);
-  EXPECT_FALSE(first == (allocator<char, multipool<>>(two)));
+  EXPECT_FALSE(first == (allocator<char, multipool<>>(other)));
 }
 
 TEST(adapters, typed_allocator_assignment_leaves_each_container_its_source) {
-  multipool<> one;
-  multipool<> two;
+  multipool<> pool;
+  multipool<> other;
   using numbers = std::vector<int, allocator<int, multipool<>>>;
-  numbers first(100, 1, one);
-  numbers second(two);
+  numbers first(100, 1, pool);
+  numbers second(other);
   second = first;
-  EXPECT_EQ(second.get_allocator().source(), &two);
+  EXPECT_EQ(second.get_allocator().source(), &other);
   second = std::move(first);
-  EXPECT_EQ(second.get_allocator().source(), &two);
-  EXPECT_EQ(second, numbers(100, 1, one));
+  EXPECT_EQ(second.get_allocator().source(), &other);
+  EXPECT_EQ(second, numbers(100, 1, pool));
 }
 
 TEST(adapters, typed_allocator_without_state_needs_no_argument) {
@@ -152,14 +152,14 @@ TEST(adapters, memory_resources_have_the_default_resource_upstream) {
 }
 
 TEST(adapters, memory_resources_are_equal_only_to_themselves_unless_without_state) {
-  monotonic_resource one;
-  monotonic_resource two;
-  EXPECT_TRUE(one.is_equal(one));
-  EXPECT_FALSE(one.is_equal(two));
+  monotonic_resource monotonic;
+  monotonic_resource other;
+  EXPECT_TRUE(monotonic.is_equal(monotonic));
+  EXPECT_FALSE(monotonic.is_equal(other));
   new_delete_resource first;
   new_delete_resource second;
   EXPECT_TRUE(first.is_equal(second));
-  EXPECT_FALSE(first.is_equal(one));
+  EXPECT_FALSE(first.is_equal(monotonic));
 }
 
 TEST(adapters, memory_resources_release_what_they_manage) {

@@ -12,7 +12,7 @@ std::map<std::string, double> dimensions(const usage& of) {
   harness::measurement measured({}, {});
   add_dimensions(of, measured);
   std::map<std::string, double> all;
-  for (const harness::metric& one : measured.metrics()) all[one.name] = one.value;
+  for (const harness::metric& metric : measured.metrics()) all[metric.name] = metric.value;
   return all;
 }
 

@@ -68,14 +68,14 @@ TEST(latency_histogram, finds_nothing_below_zero_or_above_the_largest_value) {
 }
 
 TEST(latency_histogram, merges) {
-  latency_histogram one, other;
-  one.record(10);
+  latency_histogram histogram, other;
+  histogram.record(10);
   other.record(20);
   other.record(1000);
-  one.merge(other);
-  EXPECT_EQ(one.count(), 3U);
-  EXPECT_EQ(one.largest(), 1000U);
-  EXPECT_EQ(one.quantile(0.5), 20);
+  histogram.merge(other);
+  EXPECT_EQ(histogram.count(), 3U);
+  EXPECT_EQ(histogram.largest(), 1000U);
+  EXPECT_EQ(histogram.quantile(0.5), 20);
 }
 
 }  // namespace

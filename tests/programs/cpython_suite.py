@@ -14,7 +14,7 @@ TESTS = Path(__file__).with_name("cpython_tests.txt")
 
 
 def cpython(environment: dict[str, str], folder: Path) -> str:
-    """Return the outcome of every test: every object of the interpreter has a block of its own."""
+    """Return the outcome of every test; each object of the interpreter is a block of malloc."""
     command = [INTERPRETER, "-m", "test", "-j2", "--timeout=600", "-u", "cpu", "--tempdir", str(folder)]
     words = environment | {"PYTHONMALLOC": "malloc"}
     with subprocess.Popen(

@@ -63,8 +63,8 @@ TEST(census_moments, spreads_samples_evenly_and_names_no_event_twice) {
   const std::vector<moment> all = found.chosen();
   EXPECT_EQ(all.size(), census_moments::most_samples + 1);
   EXPECT_EQ(chosen(found, occasion::sample)[0], 100);
-  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const moment& one, const moment& other) {
-    return one.events <= other.events;
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](const moment& left, const moment& right) {
+    return left.events <= right.events;
   }));
   EXPECT_EQ(curve({1}).chosen(), (std::vector<moment>{{1, occasion::peak}}));
   EXPECT_EQ(census_moments().chosen(), std::vector<moment>{});

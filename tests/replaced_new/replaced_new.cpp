@@ -164,7 +164,7 @@ void check_release(const freeing_form& form) {
   require(own.all_back(), form.name, "the block did not come to the right delete");
 }
 
-// What a form gives, every delete of its kind takes.
+// Whatever form of new allocates a block, every form of delete of the same kind may free it.
 void check_pairs() {
   for (const allocating_form& from : allocating)
     for (const freeing_form& to : freeing)

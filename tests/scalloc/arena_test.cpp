@@ -85,9 +85,9 @@ TEST(arena, knows_its_own_addresses_whatever_its_size) {
     ASSERT_EQ(tested.bytes(), bytes);
     char* const base = tested.carve(true, 0)->base;
     // By every bit and every sum of two bits an exclusive-or could be misled by.
-    for (unsigned one = 4; one < 47; ++one)
-      for (unsigned other = 3; other < one; ++other) {
-        const std::size_t offset = (std::size_t{1} << one) + (other > 3 ? std::size_t{1} << other : 0);
+    for (unsigned high = 4; high < 47; ++high)
+      for (unsigned low = 3; low < high; ++low) {
+        const std::size_t offset = (std::size_t{1} << high) + (low > 3 ? std::size_t{1} << low : 0);
         EXPECT_EQ(tested.in_fine_zone(tested.step_of(base + offset)), offset < bytes)
             << bytes << ' ' << offset;
         EXPECT_FALSE(tested.in_fine_zone(tested.step_of(base - offset))) << bytes << ' ' << offset;
@@ -106,25 +106,25 @@ void fill_two_zones(std::size_t coarse) {
   ASSERT_TRUE(tested.open(64 * mib, huge_page_policy::never));
   std::vector<span<traits<two_zones>>*> spans[2];
   const auto carve = [&](bool fine) {
-    auto* const one = tested.carve(fine, 0);
-    if (one != nullptr) spans[fine].push_back(one);
-    return one != nullptr;
+    auto* const carved = tested.carve(fine, 0);
+    if (carved != nullptr) spans[fine].push_back(carved);
+    return carved != nullptr;
   };
   while (carve(true))
     for (std::size_t count = 0; count < coarse; ++count) carve(false);
   while (carve(false));
   std::set<char*> bases;
   for (const bool fine : {false, true})
-    for (auto* const one : spans[fine]) {
+    for (auto* const carved : spans[fine]) {
       const std::size_t bytes = fine ? two_zones.fine_span_bytes : two_zones.coarse_span_bytes;
       for (std::size_t offset = 0; offset < bytes; offset += two_zones.fine_span_bytes)
-        EXPECT_TRUE(bases.insert(one->base + offset).second) << "two spans overlap";
-      for (char* const address : {one->base, one->base + bytes - 16}) {
-        EXPECT_EQ(tested.find(address), one);
+        EXPECT_TRUE(bases.insert(carved->base + offset).second) << "two spans overlap";
+      for (char* const address : {carved->base, carved->base + bytes - 16}) {
+        EXPECT_EQ(tested.find(address), carved);
         EXPECT_EQ(tested.in_fine_zone(tested.step_of(address)), fine);
       }
-      one->base[0] = one->base[bytes - 1] = 1;
-      EXPECT_EQ(&tested.span_number(tested.number_of(*one)), one);
+      carved->base[0] = carved->base[bytes - 1] = 1;
+      EXPECT_EQ(&tested.span_number(tested.number_of(*carved)), carved);
     }
   EXPECT_EQ(bases.size(), 64 * mib / two_zones.fine_span_bytes) << "address space is left over";
   tested.close();

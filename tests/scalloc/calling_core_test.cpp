@@ -123,7 +123,7 @@ TEST_F(calling_core, threads_that_sleep_share_the_spans_of_cpus) {
   EXPECT_LE(now.committed, 4 * mib);
   may_end.store(true);
   may_end.notify_all();
-  for (std::thread& one : team) one.join();
+  for (std::thread& thread : team) thread.join();
 }
 
 // Blocks go from CPU to CPU and from thread to thread, in the sizes that are cached and those that are not.

@@ -221,9 +221,9 @@ TEST(large, blocks_retain_no_more_than_the_bound) {
 
 TEST(large, blocks_retain_no_more_than_the_peak_lately) {
   blocks_tested tested{64 * mebibyte};
-  void* const one = tested.allocate(2 * mebibyte, 16, false);
+  void* const freed = tested.allocate(2 * mebibyte, 16, false);
   void* const other = tested.allocate(2 * mebibyte, 16, false);
-  tested.deallocate(one);
+  tested.deallocate(freed);
   EXPECT_EQ(tested.retained_bytes(), 2 * mebibyte);
   // Not to be had of what is kept, so that live is at its peak again.
   void* const aligned = tested.allocate(2 * mebibyte, 64 * mebibyte, false);

@@ -69,19 +69,19 @@ TEST(remote_batch, waits_for_blocks_of_one_span) {
   constexpr unsigned many = 16;
   heap.take(0, 2 * many);
   const auto& blocks = heap.blocks;
-  auto& one = heap.span_of(blocks.front());
-  auto& two = heap.span_of(blocks.back());
-  ASSERT_NE(&one, &two);
+  auto& first = heap.span_of(blocks.front());
+  auto& second = heap.span_of(blocks.back());
+  ASSERT_NE(&first, &second);
   for (unsigned index = 0; index < 3; ++index) heap.free_later(1, blocks[index]);
-  EXPECT_EQ(returned(one), 0U);
+  EXPECT_EQ(returned(first), 0U);
   heap.free_later(1, blocks[many]);
-  EXPECT_EQ(returned(one), 3U);
-  EXPECT_EQ(returned(two), 0U);
+  EXPECT_EQ(returned(first), 3U);
+  EXPECT_EQ(returned(second), 0U);
   heap.free_later(1, blocks[3]);
-  EXPECT_EQ(returned(two), 1U);
+  EXPECT_EQ(returned(second), 1U);
   // A thread that ends keeps none, and every block can be had again.
   heap.end_thread(1);
-  EXPECT_EQ(returned(one), 4U);
+  EXPECT_EQ(returned(first), 4U);
   std::set<void*> live(blocks.begin() + 4, blocks.end());
   live.erase(blocks[many]);
   heap.check(live);

@@ -95,10 +95,10 @@ TYPED_TEST(size_classes_test, uses_every_color_about_equally) {
 
 TYPED_TEST(size_classes_test, shares_slots_among_equal_spans_alone) {
   const auto& table = TypeParam::table;
-  for (const size_class& one : table)
+  for (const size_class& of_table : table)
     for (const size_class& other : table) {
-      if (one.pool_slot != other.pool_slot) continue;
-      EXPECT_EQ(one.fine, other.fine);
+      if (of_table.pool_slot != other.pool_slot) continue;
+      EXPECT_EQ(of_table.fine, other.fine);
     }
   EXPECT_LE(TypeParam::slot_count(), 16U);
 }

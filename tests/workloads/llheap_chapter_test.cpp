@@ -103,7 +103,7 @@ TEST(llheap_chapter, memory_is_the_sum_of_its_parts) {
 
 // Neither the threads' stacks nor the program's own pages are the allocator's.
 TEST(llheap_chapter, memory_leaves_out_what_is_not_the_allocators) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // stacks of theirs are larger
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers enlarge stacks
   const outcome few = run_program("memory", "--objects-per-consumer 10 --batch 10 --json -");
   const outcome large = run_program("memory", "--objects-per-consumer 10 --batch 10M --json -");
   EXPECT_LE(metric(large, "most_total"), metric(few, "most_total") + (1 << 20));

@@ -12,7 +12,7 @@ from heaplab.machine.huge_pages import HugePages
 
 
 class Strict:
-    """To the checker, a key that is no field is a fault."""
+    """The base of what a file of the catalog holds: pydantic refuses a key that names no field."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 

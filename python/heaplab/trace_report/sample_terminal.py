@@ -19,7 +19,7 @@ FIRST_BOUND_S = 0.004  # of the classes of lifetimes, each four times the one be
 
 
 def print_moment(moments: Sequence[SampledMoment], console: Console) -> None:
-    """The last of some snapshots, with the others as its past."""
+    """Print the last snapshot, and what has grown since the earlier ones."""
     last = moments[-1]
     put(console, f"[bold]{escape(headline(last))}[/]")
     for label, text in facts(last):

@@ -17,7 +17,7 @@ std::size_t power_of(std::uint64_t bytes) {
 }
 
 void keep_largest(std::vector<episode>& kept, const episode& added) {
-  const auto more = [](const episode& one, const episode& other) { return one.bytes > other.bytes; };
+  const auto more = [](const episode& left, const episode& right) { return left.bytes > right.bytes; };
   if (kept.size() == subsystem::most_episodes) {
     if (kept.front().bytes >= added.bytes) return;
     std::pop_heap(kept.begin(), kept.end(), more);

@@ -94,10 +94,10 @@ private:
   harness::block& place(std::uint64_t i) { return tables_[i / objects_][i % objects_]; }
 
   // The stamp of an object is that of its place, so both objects are stamped again.
-  void exchange(std::uint64_t one, std::uint64_t other) {
-    std::swap(place(one), place(other));
-    harness::write_stamp(place(one), harness::stamp_of(one));
-    harness::write_stamp(place(other), harness::stamp_of(other));
+  void exchange(std::uint64_t first, std::uint64_t second) {
+    std::swap(place(first), place(second));
+    harness::write_stamp(place(first), harness::stamp_of(first));
+    harness::write_stamp(place(second), harness::stamp_of(second));
   }
 
   template <class Heap>

@@ -30,8 +30,8 @@ public:
     harness::random_stream random(seed, 1);
     pages_.emplace(harness::take_pages(probes::off_heap_pages::needed<harness::block>(count_)));
     blocks_ = pages_->array<harness::block>(count_);
-    for (harness::block& one : blocks_)
-      one = harness::allocate_stamped(heap, random.between(1, largest), stamp);
+    for (harness::block& fragment : blocks_)
+      fragment = harness::allocate_stamped(heap, random.between(1, largest), stamp);
     const auto freed = static_cast<std::size_t>(std::llround(static_cast<double>(count_) * freed_ / 100));
     for (std::size_t left = count_; left > count_ - freed; --left) {
       std::swap(blocks_[random.below(left)], blocks_[left - 1]);
@@ -43,7 +43,7 @@ public:
   // Checks and frees the remaining blocks.
   void release() {
     harness::plain_heap heap;
-    for (const harness::block& one : blocks_) harness::release_stamped(heap, one, stamp);
+    for (const harness::block& fragment : blocks_) harness::release_stamped(heap, fragment, stamp);
     blocks_ = {};
   }
 

@@ -25,8 +25,8 @@ public:
         characters_(pages_.array<char>(places + most)),
         lengths_(pages_.array<std::uint16_t>(lengths)) {
     harness::random_stream random(seed);
-    for (char& one : characters_) one = static_cast<char>(random.between(' ', '~'));
-    for (std::uint16_t& one : lengths_) one = static_cast<std::uint16_t>(random.between(least, most));
+    for (char& character : characters_) character = static_cast<char>(random.between(' ', '~'));
+    for (std::uint16_t& length : lengths_) length = static_cast<std::uint16_t>(random.between(least, most));
   }
 
   std::string_view operator[](std::uint64_t number) const {

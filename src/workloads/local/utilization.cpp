@@ -113,7 +113,7 @@ private:
     const std::uint64_t blocks = block_count();
     std::size_t slot = 0;
     const auto next = [&] { slot = slot + 1 == slots.size() ? 0 : slot + 1; };
-    for (std::byte*& one : slots) one = make_marked(source, size_, mark(slot++));
+    for (std::byte*& block : slots) block = make_marked(source, size_, mark(slot++));
     slot = 0;
     for (std::uint64_t i = slots.size(); i < blocks; ++i, next()) {
       end_marked(source, slots[slot], size_, mark(i - slots.size()));

@@ -136,8 +136,8 @@ void census_taker::enter_part(std::uintptr_t page, std::uintptr_t begin, std::ui
 
 void census_taker::share_pages() {
   const std::span<part> parts = parts_.first(part_count_);
-  std::sort(parts.begin(), parts.end(), [](const part& one, const part& other) {
-    return one.page != other.page ? one.page < other.page : one.site < other.site;
+  std::sort(parts.begin(), parts.end(), [](const part& left, const part& right) {
+    return left.page != right.page ? left.page < right.page : left.site < right.site;
   });
   const auto each_page = [&](auto visit) {
     for (std::size_t at = 0; at < parts.size();) {
@@ -186,10 +186,10 @@ void census_taker::share_page(std::span<const part> page) {
 
 void census_taker::rank_sites() {
   std::iota(order_.begin(), order_.end(), 0U);
-  std::sort(order_.begin(), order_.end(), [this](std::uint32_t one, std::uint32_t other) {
-    const site_holding& left = sites_[one];
-    const site_holding& right = sites_[other];
-    return left.pinned != right.pinned ? left.pinned > right.pinned : one < other;
+  std::sort(order_.begin(), order_.end(), [this](std::uint32_t first, std::uint32_t second) {
+    const site_holding& left = sites_[first];
+    const site_holding& right = sites_[second];
+    return left.pinned != right.pinned ? left.pinned > right.pinned : first < second;
   });
   for (std::uint32_t place = 0; place < order_.size(); ++place) rank_[order_[place]] = place;
 }
@@ -202,7 +202,7 @@ void census_taker::draw_map(std::size_t resident_pages) {
   const std::span<part> parts = parts_.first(part_count_);  // by page, as share_pages() has left them
   const std::span<filled_pages> filled = filled_.first(filled_count_);
   std::sort(filled.begin(), filled.end(),
-            [](const filled_pages& one, const filled_pages& other) { return one.begin < other.begin; });
+            [](const filled_pages& left, const filled_pages& right) { return left.begin < right.begin; });
   std::fill(map_.begin(), map_.end(), map_cell{});
   std::size_t place = 0, next_part = 0, next_filled = 0;
   marks_.each([&](std::uintptr_t page) {

@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
                    : at < 6 ? thread_of<compress>
                             : thread_of<log_lines>,  // a thread of a new kind
                    nullptr);
-  for (const pthread_t one : threads) pthread_join(one, nullptr);
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   if (planted == 10) planted_block(10000);  // one block, at the end
   for (void* const answer : cache) free(answer);
   return 0;

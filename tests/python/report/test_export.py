@@ -1,4 +1,4 @@
-"""Results leave the house: export, heaplab.load, --json with cells."""
+"""What other programs read of results: `report --form export`, heaplab.load, --json with cells."""
 
 import csv
 import io

@@ -10,7 +10,7 @@ from heaplab.stats import rank_intervals, student
 
 # A mean of many cells has broken degrees of freedom, a forecast up to a thousand times those measured.
 FREEDOMS = [1, 1.37, 2, 4, 9.81, 30, 199.9, 200, 201, 5000, 1e6]
-# 1.7 lies on both sides of where one continued fraction takes over from the other.
+# At 1.7, the continued fraction changes with FREEDOMS: some use that of small distances, others the other.
 DISTANCES = [0, 1e-3, 0.01, 0.5, 1, 1.7, 1.8, 2.6, 10, 300]
 
 
