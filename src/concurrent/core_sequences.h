@@ -6,7 +6,7 @@
 //   arm      the thread's area names this sequence
 //   cpu      the number of the CPU; from here to the end of the sequence the thread runs on it, and no other
 //            thread runs there, or the kernel goes to the abort handler
-//   stacks   of this CPU; null where there are none
+//   stacks   of this CPU; bounds that are empty and full where there are none, or the CPU is unknown
 //   check    pop: as many wait; push: as many have room
 //   blocks   pop: read from the stack; push: written above the top, where nobody looks yet
 //   commit   one store: the new top
@@ -41,13 +41,31 @@ struct stack_bounds {
 };
 static_assert(sizeof(stack_bounds) == 8);
 
+// Where the stacks of each CPU begin, in bytes from the beginning of the table. So an entry of 0 names the
+// bounds with which the table begins, for ever empty and full: a sequence that reads it is refused without a
+// test of its own. Word is an integer of 8 bytes.
+template <class Word, unsigned Cpus>
+struct sequence_table {
+  static constexpr unsigned most_kinds = 256;
+  // The entry of a CPU whose stacks are stopped. Its bounds are empty and full as well.
+  static constexpr std::ptrdiff_t stopped = sizeof(stack_bounds);
+
+  stack_bounds none[most_kinds + 1] = {};
+  // The kernel's numbers -2 and -1, of a thread whose area is not registered.
+  Word of_unregistered[2] = {};
+  Word of_cpu[Cpus] = {};
+};
+// As many as Linux can have.
+inline constexpr unsigned sequence_cpus = 8192;
+using plain_sequence_table = sequence_table<std::ptrdiff_t, sequence_cpus>;
+inline constexpr std::size_t sequence_cpus_at = offsetof(plain_sequence_table, of_cpu);
+
 // What the sequences work on.
 struct sequence_place {
-  std::ptrdiff_t area;         // rseq_area::distance() (base/rseq_area.h), not 0
-  void* const* stacks_of_cpu;  // of `cpus` CPUs
-  std::uintptr_t bounds_at;    // of the kind, in bytes from the beginning of a CPU's stacks
+  std::ptrdiff_t area;  // rseq_area::distance() (base/rseq_area.h), not 0
+  const void* table;    // a sequence_table
+  std::uintptr_t kind;
 };
-inline constexpr unsigned sequence_cpus = 1024;
 
 }  // namespace heaplab::concurrent
 

@@ -24,12 +24,10 @@ inline constexpr bool has_sequences = true;
   "add %[stacks], %[stacks], :lo12:3b\n\t"                    \
   "str %[stacks], [%[area], #8]\n"                            \
   "1:\n\t"                                                    \
-  "ldr %w[stacks], [%[area], #4]\n\t"                         \
-  "cmp %w[stacks], %[cpus]\n\t"                               \
-  "b.hs %l[refused]\n\t"                                      \
+  "ldrsw %[stacks], [%[area], #4]\n\t"                        \
   "ldr %[stacks], [%[of_cpu], %[stacks], lsl #3]\n\t"         \
-  "cbz %[stacks], %l[refused]\n\t"                            \
-  "add %[bounds], %[stacks], %[at]\n\t"                       \
+  "add %[stacks], %[stacks], %[table]\n\t"                    \
+  "add %[bounds], %[stacks], %[kind], lsl #3\n\t"             \
   "ldrh %w[top], [%[bounds]]\n\t"
 
 #define HEAPLAB_SEQUENCE_END                                        \
@@ -44,17 +42,18 @@ inline constexpr bool has_sequences = true;
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
   std::uintptr_t stacks, top, bounds;
   void* popped;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "ldrh %w[block], [%[bounds], #2]\n\t"
-                    "cmp %w[top], %w[block]\n\t"
-                    "b.eq %l[refused]\n\t"
-                    "sub %w[top], %w[top], #1\n\t"
-                    "ldr %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
-                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
-                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [of_cpu] "r"(in.stacks_of_cpu), [at] "r"(in.bounds_at), [cpus] "i"(sequence_cpus)
-                    : "memory", "cc"
-                    : refused, aborted);
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN
+      "ldrh %w[block], [%[bounds], #2]\n\t"
+      "cmp %w[top], %w[block]\n\t"
+      "b.eq %l[refused]\n\t"
+      "sub %w[top], %w[top], #1\n\t"
+      "ldr %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
+        [kind] "r"(in.kind), [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
+      : "memory", "cc"
+      : refused, aborted);
   block = popped;
   return sequence_end::committed;
 refused:
@@ -67,18 +66,18 @@ aborted:
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
   std::uintptr_t stacks, top, bounds, limit;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN
-      "ldrh %w[limit], [%[bounds], #4]\n\t"
-      "cmp %w[top], %w[limit]\n\t"
-      "b.hs %l[refused]\n\t"
-      "str %[block], [%[stacks], %[top], lsl #3]\n\t"
-      "add %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
-        [at] "r"(in.bounds_at), [block] "r"(block), [cpus] "i"(sequence_cpus)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "ldrh %w[limit], [%[bounds], #4]\n\t"
+                    "cmp %w[top], %w[limit]\n\t"
+                    "b.hs %l[refused]\n\t"
+                    "str %[block], [%[stacks], %[top], lsl #3]\n\t"
+                    "add %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
+                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
+                      [table] "r"(in.table), [kind] "r"(in.kind), [block] "r"(block),
+                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
+                    : "memory", "cc"
+                    : refused, aborted);
   return sequence_end::committed;
 refused:
   HEAPLAB_KEEP_LABEL;
@@ -92,26 +91,26 @@ aborted:
 HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
                                                  std::uintptr_t count) {
   std::uintptr_t stacks, top, bounds, other, index;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN
-      "ldrh %w[other], [%[bounds], #2]\n\t"
-      "add %w[other], %w[other], %w[count]\n\t"
-      "cmp %w[top], %w[other]\n\t"
-      "b.lo %l[refused]\n\t"
-      "mov %[index], #0\n"
-      "5:\n\t"
-      "sub %w[top], %w[top], #1\n\t"
-      "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
-      "str %[other], [%[blocks], %[index], lsl #3]\n\t"
-      "add %[index], %[index], #1\n\t"
-      "cmp %[index], %[count]\n\t"
-      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
-        [index] "=&r"(index)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
-        [at] "r"(in.bounds_at), [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "ldrh %w[other], [%[bounds], #2]\n\t"
+                    "add %w[other], %w[other], %w[count]\n\t"
+                    "cmp %w[top], %w[other]\n\t"
+                    "b.lo %l[refused]\n\t"
+                    "mov %[index], #0\n"
+                    "5:\n\t"
+                    "sub %w[top], %w[top], #1\n\t"
+                    "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
+                    "str %[other], [%[blocks], %[index], lsl #3]\n\t"
+                    "add %[index], %[index], #1\n\t"
+                    "cmp %[index], %[count]\n\t"
+                    "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+                      [index] "=&r"(index)
+                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
+                      [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
+                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
+                    : "memory", "cc"
+                    : refused, aborted);
   return sequence_end::committed;
 refused:
   HEAPLAB_KEEP_LABEL;
@@ -125,26 +124,26 @@ aborted:
 HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
                                                   std::uintptr_t count) {
   std::uintptr_t stacks, top, bounds, other, index;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN
-      "ldrh %w[other], [%[bounds], #4]\n\t"
-      "add %w[index], %w[top], %w[count]\n\t"
-      "cmp %w[index], %w[other]\n\t"
-      "b.hi %l[refused]\n\t"
-      "mov %[index], #0\n"
-      "5:\n\t"
-      "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
-      "str %[other], [%[stacks], %[top], lsl #3]\n\t"
-      "add %w[top], %w[top], #1\n\t"
-      "add %[index], %[index], #1\n\t"
-      "cmp %[index], %[count]\n\t"
-      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
-        [index] "=&r"(index)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [of_cpu] "r"(in.stacks_of_cpu),
-        [at] "r"(in.bounds_at), [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "ldrh %w[other], [%[bounds], #4]\n\t"
+                    "add %w[index], %w[top], %w[count]\n\t"
+                    "cmp %w[index], %w[other]\n\t"
+                    "b.hi %l[refused]\n\t"
+                    "mov %[index], #0\n"
+                    "5:\n\t"
+                    "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
+                    "str %[other], [%[stacks], %[top], lsl #3]\n\t"
+                    "add %w[top], %w[top], #1\n\t"
+                    "add %[index], %[index], #1\n\t"
+                    "cmp %[index], %[count]\n\t"
+                    "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+                      [index] "=&r"(index)
+                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
+                      [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
+                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
+                    : "memory", "cc"
+                    : refused, aborted);
   return sequence_end::committed;
 refused:
   HEAPLAB_KEEP_LABEL;

@@ -24,16 +24,13 @@ inline constexpr bool has_sequences = true;
   "leaq 3b(%%rip), %[stacks]\n\t"                             \
   "movq %[stacks], %%fs:8(%[area])\n"                         \
   "1:\n\t"                                                    \
-  "movl %%fs:4(%[area]), %k[stacks]\n\t"                      \
-  "cmpl %[cpus], %k[stacks]\n\t"                              \
-  "jae %l[refused]\n\t"                                       \
-  "movq (%[of_cpu], %[stacks], 8), %[stacks]\n\t"             \
-  "testq %[stacks], %[stacks]\n\t"                            \
-  "je %l[refused]\n\t"                                        \
-  "movzwl (%[stacks], %[bounds]), %k[top]\n\t"
+  "movslq %%fs:4(%[area]), %[stacks]\n\t"                     \
+  "movq %c[of_cpu](%[table], %[stacks], 8), %[stacks]\n\t"    \
+  "addq %[table], %[stacks]\n\t"                              \
+  "movzwl (%[stacks], %[kind], 8), %k[top]\n\t"
 
 #define HEAPLAB_SEQUENCE_END                                        \
-  "movw %w[top], (%[stacks], %[bounds])\n"                          \
+  "movw %w[top], (%[stacks], %[kind], 8)\n"                         \
   "2:\n\t"                                                          \
   ".pushsection .text.unlikely.rseq_aborts, \"ax?\", @progbits\n\t" \
   ".byte 0x0f, 0xb9, 0x3d\n\t"                                      \
@@ -45,16 +42,16 @@ inline constexpr bool has_sequences = true;
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
   std::uintptr_t stacks, top;
   void* popped;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "cmpw 2(%[stacks], %[bounds]), %w[top]\n\t"
-                    "je %l[refused]\n\t"
-                    "decl %k[top]\n\t"
-                    "movq (%[stacks], %[top], 8), %[block]\n\t" HEAPLAB_SEQUENCE_END
-                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [block] "=&r"(popped)
-                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
-                      [cpus] "i"(sequence_cpus)
-                    : "memory", "cc"
-                    : refused, aborted);
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN
+      "cmpw 2(%[stacks], %[kind], 8), %w[top]\n\t"
+      "je %l[refused]\n\t"
+      "decl %k[top]\n\t"
+      "movq (%[stacks], %[top], 8), %[block]\n\t" HEAPLAB_SEQUENCE_END
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [block] "=&r"(popped)
+      : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [of_cpu] "i"(sequence_cpus_at)
+      : "memory", "cc"
+      : refused, aborted);
   block = popped;
   return sequence_end::committed;
 refused:
@@ -68,13 +65,13 @@ aborted:
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
   std::uintptr_t stacks, top;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "cmpw 4(%[stacks], %[bounds]), %w[top]\n\t"
+                    "cmpw 4(%[stacks], %[kind], 8), %w[top]\n\t"
                     "jae %l[refused]\n\t"
                     "movq %[block], (%[stacks], %[top], 8)\n\t"
                     "incl %k[top]\n\t" HEAPLAB_SEQUENCE_END
                     : [stacks] "=&r"(stacks), [top] "=&r"(top)
-                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
-                      [block] "r"(block), [cpus] "i"(sequence_cpus)
+                    : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [block] "r"(block),
+                      [of_cpu] "i"(sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
   return sequence_end::committed;
@@ -91,7 +88,7 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                                                  std::uintptr_t count) {
   std::uintptr_t stacks, top, other, index;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "movzwl 2(%[stacks], %[bounds]), %k[other]\n\t"
+                    "movzwl 2(%[stacks], %[kind], 8), %k[other]\n\t"
                     "addl %k[count], %k[other]\n\t"
                     "cmpl %k[other], %k[top]\n\t"
                     "jb %l[refused]\n\t"
@@ -104,8 +101,8 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                     "cmpl %k[count], %k[index]\n\t"
                     "jb 5b\n\t" HEAPLAB_SEQUENCE_END
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
-                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
-                      [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
+                    : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks),
+                      [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
   return sequence_end::committed;
@@ -123,7 +120,7 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
   std::uintptr_t stacks, top, other, index;
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
                     "leal (%[top], %[count]), %k[other]\n\t"
-                    "cmpw %w[other], 4(%[stacks], %[bounds])\n\t"
+                    "cmpw %w[other], 4(%[stacks], %[kind], 8)\n\t"
                     "jb %l[refused]\n\t"
                     "xorl %k[index], %k[index]\n"
                     "5:\n\t"
@@ -134,8 +131,8 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                     "cmpl %k[count], %k[index]\n\t"
                     "jb 5b\n\t" HEAPLAB_SEQUENCE_END
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
-                    : [area] "r"(in.area), [of_cpu] "r"(in.stacks_of_cpu), [bounds] "r"(in.bounds_at),
-                      [blocks] "r"(blocks), [count] "r"(count), [cpus] "i"(sequence_cpus)
+                    : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks),
+                      [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
   return sequence_end::committed;

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
@@ -31,6 +32,7 @@ namespace heaplab::concurrent {
 struct core_system {
   template <class T>
   using atomic = heaplab::atomic<T>;
+  static constexpr unsigned cpus = sequence_cpus;
 
   // From the thread pointer to the area of any thread; 0: there are no sequences.
   static std::ptrdiff_t area() { return has_sequences ? rseq_area::distance() : 0; }
@@ -54,7 +56,7 @@ class core_stacks {
   static constexpr unsigned kinds = Plan::kinds;
 
 public:
-  static constexpr unsigned cpus = sequence_cpus;
+  static constexpr unsigned cpus = System::cpus;
 
   static constexpr std::size_t bytes_of_cpu() { return words_of_cpu() * sizeof(word); }
 
@@ -87,14 +89,14 @@ public:
 
   // --- by any thread of the program, on its present CPU ---
 
-  HEAPLAB_FAST_PATH sequence_end try_pop(unsigned kind, void*& block) {
+  HEAPLAB_FAST_PATH sequence_end try_pop(std::size_t kind, void*& block) {
     const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
     if (is_shut(area)) [[unlikely]]
       return sequence_end::refused;
     return System::pop(place_of(area, kind), block);
   }
 
-  HEAPLAB_FAST_PATH sequence_end try_push(unsigned kind, void* block) {
+  HEAPLAB_FAST_PATH sequence_end try_push(std::size_t kind, void* block) {
     const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
     if (is_shut(area)) [[unlikely]]
       return sequence_end::refused;
@@ -138,8 +140,9 @@ public:
                                             std::memory_order_relaxed))
       return false;
     // Fails where stop() has come between: resume() then opens the stacks. release: as above.
-    none = nullptr;
-    active_[cpu].compare_exchange_strong(none, words, std::memory_order_release, std::memory_order_relaxed);
+    std::ptrdiff_t shut = 0;
+    active_.of_cpu[cpu].compare_exchange_strong(shut, entry_of(words), std::memory_order_release,
+                                                std::memory_order_relaxed);
     return true;
   }
 
@@ -193,8 +196,8 @@ public:
   // those under way have been aborted or committed, so that this thread alone may take_all from there. False:
   // nothing is stopped, because nothing is to be, or the system refuses (before Linux 5.10).
   //
-  // A sequence reads active_ after its beginning. Either it finds no_stacks_, or it has begun before the
-  // barrier, which then aborts it.
+  // A sequence reads active_ after its beginning. Either it finds the entry `stopped`, or it has begun before
+  // the barrier, which then aborts it.
   template <class Chosen>
   bool stop(Chosen&& chosen) {
     if (mark_stopped(chosen) && System::barrier()) return true;
@@ -232,7 +235,7 @@ public:
       if (!is_stopped_[cpu]) continue;
       is_stopped_[cpu] = false;
       // release: the sequences find the stacks as this thread leaves them.
-      active_[cpu].store(stacks_of(cpu), std::memory_order_release);
+      active_.of_cpu[cpu].store(entry_of(stacks_of(cpu)), std::memory_order_release);
     }
   }
 
@@ -243,8 +246,9 @@ public:
     for (unsigned cpu = 0; cpu < end(); ++cpu) {
       word* const words = stacks_of(cpu);
       if (is_stopped_[cpu]) is_stopped_[cpu] = false;
-      if (active_[cpu].load(std::memory_order_relaxed) != words)
-        active_[cpu].store(words, std::memory_order_relaxed);
+      const std::ptrdiff_t entry = words == nullptr ? 0 : entry_of(words);
+      if (active_.of_cpu[cpu].load(std::memory_order_relaxed) != entry)
+        active_.of_cpu[cpu].store(entry, std::memory_order_relaxed);
     }
   }
 
@@ -257,7 +261,9 @@ private:
     return words;
   }
   static_assert(words_of_cpu() <= UINT16_MAX);
-  static_assert(sizeof(atomic<word*>) == sizeof(word*));
+  using table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
+  static_assert(kinds <= table::most_kinds);
+  static_assert(!std::is_same_v<System, core_system> || sizeof(table) == sizeof(plain_sequence_table));
 
   HEAPLAB_FAST_PATH static bool is_shut(std::ptrdiff_t area) { return (area & 1) != 0; }
   // What area_ is beside so many children of vfork.
@@ -266,8 +272,8 @@ private:
     return children == 0 && area != 0 ? area : 2 * children + 1;
   }
 
-  HEAPLAB_FAST_PATH sequence_place place_of(std::ptrdiff_t area, unsigned kind) const {
-    return {area, reinterpret_cast<void* const*>(active_), kind * sizeof(stack_bounds)};
+  HEAPLAB_FAST_PATH sequence_place place_of(std::ptrdiff_t area, std::size_t kind) const {
+    return {area, &active_, kind};
   }
 
   template <class Chosen>
@@ -277,7 +283,7 @@ private:
       if (stacks_of(cpu) != nullptr && chosen(cpu)) {
         is_stopped_[cpu] = any = true;
         // seq_cst: before the barrier.
-        active_[cpu].store(reinterpret_cast<word*>(no_stacks_), std::memory_order_seq_cst);
+        active_.of_cpu[cpu].store(table::stopped, std::memory_order_seq_cst);
       }
     return any;
   }
@@ -287,6 +293,10 @@ private:
   }
   static const stack_bounds& bounds_in(const word* words, unsigned kind) {
     return *reinterpret_cast<const stack_bounds*>(words + kind);
+  }
+
+  std::ptrdiff_t entry_of(const word* words) const {
+    return reinterpret_cast<const char*>(words) - reinterpret_cast<const char*>(&active_);
   }
 
   word* stacks_of(unsigned cpu) const { return made_[cpu].load(std::memory_order_acquire); }
@@ -301,14 +311,12 @@ private:
   // The distance of the area of any thread, a multiple of 16; odd where pops and pushes are refused: twice
   // the number of children of vfork, and 1.
   atomic<std::ptrdiff_t> area_{1};
-  // What the sequences use. Null until add() opens the stacks, which it does unless they are stopped;
-  // no_stacks_ while they are stopped; else the same as made_.
-  atomic<word*> active_[cpus];
+  // What the sequences use. The entry of a CPU is 0 until add() opens the stacks, which it does unless they
+  // are stopped; `stopped` while they are; else it names the same stacks as made_.
+  table active_;
   // Null until the CPU has stacks, which then stay.
   atomic<word*> made_[cpus];
   atomic<unsigned> end_{0};
-  // Empty and full for ever, so that sequences are refused.
-  stack_bounds no_stacks_[kinds] = {};
   // Used by the thread that stops.
   bool is_stopped_[cpus] = {};
 };

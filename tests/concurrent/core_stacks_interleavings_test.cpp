@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -27,6 +29,7 @@ struct small_plan {
 struct explored_system {
   template <class T>
   using atomic = explore::explored_atomic<T>;
+  static constexpr unsigned cpus = 4;
 
   static std::ptrdiff_t area() { return 16; }
   static bool barrier() {
@@ -37,14 +40,14 @@ struct explored_system {
 
   static sequence_end pop(const sequence_place& in, void*& block) {
     sequence_under_way sequence(in);
-    if (sequence.is_refused() || sequence.top() == sequence.bounds->bottom) return sequence_end::refused;
+    if (sequence.top() == sequence.bounds->bottom) return sequence_end::refused;
     const auto top = static_cast<std::uint16_t>(sequence.top() - 1);
     block = sequence.words[top];
     return sequence.commit(top);
   }
   static sequence_end push(const sequence_place& in, void* block) {
     sequence_under_way sequence(in);
-    if (sequence.is_refused() || sequence.top() >= sequence.bounds->limit) return sequence_end::refused;
+    if (sequence.top() >= sequence.bounds->limit) return sequence_end::refused;
     const std::uint16_t top = sequence.top();
     point();
     if (sequence.is_interrupted()) return sequence_end::aborted;
@@ -60,17 +63,19 @@ private:
     if (explorer* const running = explorer::running()) running->point();
   }
 
+  using explored_table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
+
   struct sequence_under_way {
     explicit sequence_under_way(const sequence_place& in) : begun_(++interruptions) {
       point();
-      words = static_cast<void**>(*in.stacks_of_cpu);
-      if (words == nullptr) return;
-      bounds = reinterpret_cast<stack_bounds*>(words) + in.bounds_at / sizeof(stack_bounds);
+      const auto* const table = static_cast<const explored_table*>(in.table);
+      words = std::bit_cast<void**>(std::bit_cast<std::uintptr_t>(table) +
+                                    table->of_cpu[0].load(std::memory_order_relaxed));
+      bounds = reinterpret_cast<stack_bounds*>(words) + in.kind;
       point();
       top_ = bounds->top;
     }
 
-    bool is_refused() const { return words == nullptr; }
     bool is_interrupted() const { return begun_ != interruptions; }
     std::uint16_t top() const { return top_; }
     sequence_end commit(std::uint16_t top) const {
@@ -82,7 +87,7 @@ private:
     }
 
     void** words;
-    stack_bounds* bounds = nullptr;
+    stack_bounds* bounds;
 
   private:
     const unsigned begun_;

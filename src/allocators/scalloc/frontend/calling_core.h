@@ -78,8 +78,7 @@ public:
   // Null: the cache has no block, and the buffer must be asked.
   HEAPLAB_FAST_PATH static void* try_allocate(std::size_t class_index) {
     void* block;
-    if (stacks_.try_pop(static_cast<unsigned>(class_index + 1), block) != sequence_end::committed)
-        [[unlikely]]
+    if (stacks_.try_pop(class_index + 1, block) != sequence_end::committed) [[unlikely]]
       return nullptr;
     mark(block, nullptr);
     return block;
@@ -91,13 +90,14 @@ public:
     const std::size_t step = Front.spans().step_of(block);
     if (!map.covers(step)) [[unlikely]]
       return false;
-    const unsigned list = map.at(step);
-    if (list == 0 || is_marked(block, map.address())) [[unlikely]]
+    const std::size_t list = map.at(step);
+    if (is_marked(block, map.address())) [[unlikely]]
       return false;
     mark(block, map.address());
-    if (stacks_.try_push(list, block) != sequence_end::committed) [[unlikely]]
-      give_up(list, block);
-    return true;
+    if (stacks_.try_push(list, block) == sequence_end::committed) [[likely]]
+      return true;
+    mark(block, nullptr);
+    return false;
   }
 
   // --- everything else ---
@@ -114,7 +114,18 @@ public:
     return block;
   }
 
-  static bool list_again(void*) { return false; }
+  // Whether a list takes a block that the cache did not take: because it is full, the CPU has none yet, or
+  // the sequence was aborted. Where it is aborted again, the cache is left alone (allocate_again).
+  static bool list_again(void* block) {
+    const unsigned list = Front.spans().list_of(block);
+    if (list == 0 || Front.looks_free(block)) return false;
+    Front.mark_free(block);
+    if (const unsigned cpu = stacks_.cpu(); cpu < stacks::cpus)
+      push_again(cpu, list, block);
+    else
+      give_to_buffer(list, &block, 1);
+    return true;
+  }
 
   // Frees a block of a class that is not cached, that is marked, or of which the page map says nothing.
   static void deallocate_slow(span_type& span, void* block) {
@@ -132,7 +143,7 @@ public:
 
   // The buffer of this CPU. Of a CPU that has none yet, an empty buffer that is never written.
   static lab_type* buffer() {
-    lab_type* const lab = cores_[core()].buffer.load(std::memory_order_acquire);
+    lab_type* const lab = cores_[core(stacks_.cpu())].buffer.load(std::memory_order_acquire);
     return lab == nullptr ? &none_ : lab;
   }
 
@@ -140,8 +151,8 @@ public:
   // Null: no memory.
   template <class MakeRoom>
   static lab_type* own_buffer(MakeRoom make_room) {
-    const unsigned number = core();
-    add_stacks();
+    const unsigned cpu = stacks_.cpu(), number = core(cpu);
+    if (cpu < stacks::cpus) add_stacks(cpu);
     if (lab_type* const lab = cores_[number].buffer.load(std::memory_order_acquire)) return lab;
     if (stacks_.are_possible()) Front.pool().see_processor(number);
     lab_type* lab = labs_.attach(stacks::cpus, number);
@@ -246,9 +257,8 @@ private:
     std::uint32_t seen_calls = 0;  // used under giving_lock_
   };
 
-  // The number of the buffer that the calling thread uses now.
-  static unsigned core() {
-    const unsigned cpu = stacks_.cpu();
+  // The number of the buffer that the calling thread uses on a CPU, or on an unknown one.
+  static unsigned core(unsigned cpu) {
     if (cpu < stacks::cpus) return cpu;
     if (number_ == 0) {
       if (const int processor = sched_getcpu(); processor >= 0)
@@ -263,10 +273,9 @@ private:
     calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  // Gives the present CPU stacks, if it has none. Where there is no memory, it has none.
-  static void add_stacks() {
-    const unsigned cpu = stacks_.cpu();
-    if (cpu >= stacks::cpus || stacks_.has(cpu)) return;
+  // Gives a CPU stacks, if it has none. Where there is no memory, it has none.
+  static void add_stacks(unsigned cpu) {
+    if (stacks_.has(cpu)) return;
     const std::size_t bytes = align_up(stacks::bytes_of_cpu(), os_pages::page_bytes());
     void* const pages = Traits::platform::allocate(bytes, os_pages::page_bytes());
     if (pages != nullptr && !stacks_.add(cpu, pages)) Traits::platform::unmap(pages, bytes);
@@ -280,16 +289,14 @@ private:
     return end;
   }
 
-  // Frees a block that the cache did not take: because it is full, the CPU has none yet, or the sequence was
-  // aborted. Where it is aborted again, the cache is left alone (allocate_again).
-  HEAPLAB_OUT_OF_LINE static void give_up(unsigned list, void* block) {
-    Traits::ensure_open();
-    add_stacks();
+  // A cache that is full may have more blocks, or half of them leave it together with this one.
+  HEAPLAB_OUT_OF_LINE static void push_again(unsigned cpu, unsigned list, void* block) {
+    add_stacks(cpu);
     const sequence_end end = try_again([&] { return stacks_.try_push(list, block); });
     if (end == sequence_end::committed) return;
     void* batch[most_at_once + 1];
     unsigned count = 0;
-    if (const unsigned cpu = stacks_.cpu(); end == sequence_end::refused && stacks_.has(cpu)) {
+    if (end == sequence_end::refused && stacks_.has(cpu)) {
       note_call(cpu);
       if (stacks_.count(cpu, list) < stacks_.limit(cpu, list) || stacks_.raise_limit(cpu, list))
         if (stacks_.try_push(list, block) == sequence_end::committed) return;
@@ -297,11 +304,16 @@ private:
       if (count > 0 && stacks_.try_pop(list, batch, count) != sequence_end::committed) count = 0;
     }
     batch[count++] = block;
+    give_to_buffer(list, batch, count);
+  }
+
+  // To the lists of the present buffer, or home where another thread holds the buffer's lock.
+  static void give_to_buffer(unsigned list, void* const* blocks, unsigned count) {
     lab_type& local = *buffer();
-    if (&local == &none_) return Front.take_back(none_, list - 1, batch, count);
+    if (&local == &none_) return Front.take_back(none_, list - 1, blocks, count);
     const use in_use(local, policy::unless_held::yes);
-    if (in_use.is_held() && count == 1) return Front.put_in_list(local, list, block);
-    Front.take_back(in_use.is_held() ? local : none_, list - 1, batch, count);
+    if (in_use.is_held() && count == 1) return Front.put_in_list(local, list, *blocks);
+    Front.take_back(in_use.is_held() ? local : none_, list - 1, blocks, count);
   }
 
   // Whether a free block waits on any CPU.
