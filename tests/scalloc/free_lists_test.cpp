@@ -208,5 +208,67 @@ TEST_F(free_lists, count_their_blocks) {
   EXPECT_EQ(listed_by(0), 3U);
 }
 
+// Threads 0 and 1 share the spans of buffer 2.
+class free_lists_at_home : public small_heap<concurrent::std_sync, four_listed_blocks>,
+                           public ::testing::Test {
+protected:
+  free_lists_at_home() : small_heap(3) {
+    share(2);
+    for (const unsigned thread : {0U, 1U}) labs[thread]->lists.share_limits(2, 4);
+  }
+};
+
+TEST_F(free_lists_at_home, gives_each_thread_no_more_than_its_share_of_a_span) {
+  void* const one = allocate(0);
+  void* const other = allocate(1);
+  EXPECT_EQ(&span_of(one), &span_of(other));
+  EXPECT_EQ(span_of(one).owner(std::memory_order_relaxed), &*labs[2]);
+  EXPECT_EQ(listed(0).size(), 1U);
+  EXPECT_EQ(listed(1).size(), 1U);
+  check({one, other});
+}
+
+TEST_F(free_lists_at_home, gives_whole_lines_of_small_blocks) {
+  auto& lists = labs[0]->lists;
+  lists.share_limits(1, 1000);
+  EXPECT_EQ(lists.limit_of(class_index), 1U);
+  EXPECT_EQ(lists.limit_of(0), 4U) << "of 16 bytes";
+  lists.share_limits(1, 1);
+  EXPECT_EQ(lists.limit_of(class_index), 4U);
+}
+
+TEST_F(free_lists_at_home, gives_more_at_a_time_to_who_uses_a_class_again) {
+  labs[0]->lists.share_limits(1, 1000);
+  take(0, 1);
+  EXPECT_EQ(listed(0).size(), 0U);
+  take(0, 1);
+  EXPECT_EQ(listed(0).size(), 1U);
+}
+
+TEST_F(free_lists_at_home, takes_blocks_back_as_its_own) {
+  take(0, 8);
+  free(1, {0, 1, 2, 3});
+  end_thread(1);
+  EXPECT_EQ(state_of(blocks[0]), span_state::free);
+  EXPECT_EQ(state_of(blocks[4]), span_state::hot);
+  check({blocks.begin() + 4, blocks.end()});
+}
+
+TEST_F(free_lists_at_home, takes_blocks_of_no_list_back_as_its_own) {
+  take(0, 8);
+  front.spans().set_list(span_of(blocks[0]), 0);
+  free(1, {0, 1, 2, 3});
+  EXPECT_EQ(state_of(blocks[0]), span_state::free);
+  check({blocks.begin() + 4, blocks.end()});
+}
+
+TEST_F(free_lists_at_home, has_no_hot_span_once_a_thread_has_trimmed) {
+  take(0, 2);
+  free(0, {0, 1});
+  empty_lists(0);
+  EXPECT_EQ(spans_in(span_state::hot), 0U);
+  check({});
+}
+
 }  // namespace
 }  // namespace heaplab::scalloc::testing

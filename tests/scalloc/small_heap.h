@@ -134,6 +134,12 @@ public:
     for (const unsigned number : numbers) free(thread, blocks[number]);
   }
 
+  // The threads before it share the spans of a buffer that no thread has.
+  void share(unsigned home) {
+    labs[home]->is_shared = true;
+    for (unsigned thread = 0; thread < home; ++thread) labs[thread]->home = &*labs[home];
+  }
+
   // What the thread has listed goes home.
   void empty_lists(unsigned thread) { front.retire_hot_spans(*labs[thread]); }
 

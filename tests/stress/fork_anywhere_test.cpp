@@ -8,8 +8,10 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <latch>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "check/children.h"
 #include "check/forked_heap.h"
@@ -81,6 +83,29 @@ TEST(fork_anywhere, at_every_instruction_of_another_thread) {
 TEST(fork_anywhere, without_handlers_at_every_instruction_of_another_thread) {
   if (has_no_raw_children()) GTEST_SKIP() << "the library promises nothing";
   fork_at_every_instruction(fork_raw);
+}
+
+// Beyond some threads for each processor scalloc's share spans. The thread that forks and the other one share
+// theirs with each other where as many threads come in between as there are processors, else with others.
+TEST(fork_anywhere, where_many_threads_are_at_every_instruction_of_another_thread) {
+  const long most = 2 * sysconf(_SC_NPROCESSORS_CONF);
+  std::latch have_blocks(most), may_end(1);
+  std::vector<std::jthread> others;
+  for (long i = 0; i < most; ++i)
+    others.emplace_back([&] {
+      const one_of_each own = make_blocks(0);
+      have_blocks.count_down(), may_end.wait();
+      EXPECT_TRUE(check_and_free(own, 0));
+    });
+  have_blocks.wait();
+  for (unsigned between = 0; between < 2; ++between)
+    std::thread([&] {
+      const one_of_each own = make_blocks(0);
+      for (unsigned i = 0; i < between; ++i) std::thread([] { std::free(std::malloc(1)); }).join();
+      fork_at_every_instruction(fork);
+      EXPECT_TRUE(check_and_free(own, 0));
+    }).join();
+  may_end.count_down();
 }
 
 unsigned char* allocate(std::size_t bytes) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "allocators/scalloc/policy/size_classes.h"
+#include "base/cache_line.h"
 #include "base/compiler.h"
 #include "base/narrow.h"
 #include "concurrent/owned_counter.h"
@@ -127,6 +128,27 @@ public:
   // that allocates much and later frees all, in whatever order, would keep a span for each listed block; its
   // lists are filled from free spans: each lowers the limit by a step.
 
+  //
+  // Threads that share their spans share the limits: all of their lists together are no longer than those of
+  // twice as many threads as have spans of their own. Where these are thousands, who uses a class again takes
+  // some small blocks at a time. What threads take of smaller blocks than a line is whole lines.
+
+  std::uint32_t limit_of(unsigned class_index) const { return limit_[class_index]; }
+  void share_limits(std::size_t own, std::size_t threads) {
+    for (unsigned index = 0; index < classes::count; ++index) {
+      const size_class& kind = classes::table[index];
+      const std::size_t fewest = kind.block_bytes % cache_line_bytes == 0 ? 1 : blocks_of_lines;
+      const std::size_t part = std::max(kind.most_cached * own / threads, fewest);
+      limit_[index] = narrow<std::uint8_t>(std::min<std::size_t>(part, kind.most_cached));
+    }
+  }
+
+  void raise_shared_limit(unsigned class_index) {
+    const std::size_t some = std::min(some_bytes / classes::table[class_index].block_bytes, some_blocks);
+    const std::size_t now = limit_[class_index];
+    limit_[class_index] = narrow<std::uint8_t>(std::max(now, std::min(2 * now, some)));
+  }
+
   void raise_limit(unsigned class_index) { limit_[class_index] = classes::table[class_index].most_cached; }
   void lower_limit(unsigned class_index) {
     const int lower = limit_[class_index] - narrow<int>(Traits::settings.cache_step);
@@ -135,6 +157,10 @@ public:
   }
 
 private:
+  // Blocks are multiples of 16 bytes: of every size four blocks are whole lines.
+  static constexpr std::size_t blocks_of_lines = cache_line_bytes / class_step;
+  static constexpr std::size_t some_blocks = 8, some_bytes = 4 * kib;
+
   static void*& next_of(void* block) { return *static_cast<void**>(block); }
 
   void* cut(unsigned class_index, unsigned keep) {

@@ -4,28 +4,31 @@
 //
 //   try_allocate                    frontend.h                fast path of malloc
 //     pop                           free_lists.h              the first block of the thread's list
-//   allocate_slow                   frontend_slow.h           that list is empty; in this order:
-//     refill                        frontend_slow.h           blocks of the hot span that other threads freed
-//     extend                        frontend_slow.h           blocks of the span that are in no list
-//       take_hot_holes              frontend_holes.h            of pages that went back, with the remote list
-//       fill_hole                   frontend_holes.h            of pages that went back
-//       link_fresh                  frontend_slow.h             fresh blocks, a batch at a time
-//     change_hot                    frontend_slow.h           another span becomes hot:
-//       replace                     frontend_slow.h           the hot span is dry: the event that is due
-//         make_floating             span_moves.h
-//         take_reusable             frontend_slow.h           a reusable span of the thread becomes hot
-//         apply_due_event           span_life.h
-//       get_span                    frontend_slow.h           no reusable span was left, or no span was hot
-//         recheck_oldest_floating   frontend_slow.h           a span that two threads emptied at once
-//         reuse                     frontend_slow.h           a span of the thread, or one given away
-//         hand_over_idle            span_moves.h              spans of classes that the thread does not use
-//         take_free_span            frontend_slow.h
-//           get                     span_pool.h               an empty span
-//           carve                   arena.h                   a span that was never used
-//     pop_and_fill                  returned_blocks.h         the span has blocks now
-//       take_all                    span.h
-//       fill                        free_lists.h              for the thread's list
-//       pop                         free_lists.h              one of them for the caller
+//   allocate_slow                   frontend_slow.h           that list is empty
+//     allocate_at_home              frontend_slow.h           where threads share spans: under a lock
+//     allocate_from                 frontend_slow.h           in this order:
+//       refill                      frontend_slow.h           blocks of the hot span that other threads freed
+//       extend                      frontend_slow.h           blocks of the span that are in no list
+//         take_hot_holes            frontend_holes.h          of pages that went back, with the remote list
+//         fill_hole                 frontend_holes.h          of pages that went back
+//         link_fresh                frontend_slow.h           fresh blocks, a batch at a time
+//       change_hot                  frontend_slow.h           another span becomes hot:
+//         replace                   frontend_slow.h           the hot span is dry: the event that is due
+//           make_floating           span_moves.h
+//           take_reusable           frontend_slow.h           a reusable span of the thread becomes hot
+//           apply_due_event         span_life.h
+//         get_span                  frontend_slow.h           no reusable span was left, or no span was hot
+//           recheck_oldest_floating frontend_slow.h           a span that two threads emptied at once
+//           reuse                   frontend_slow.h           a span of the thread, or one given away
+//           hand_over_idle          span_moves.h              spans of classes that the thread does not use
+//           take_free_span          frontend_slow.h
+//             get                   span_pool.h               an empty span
+//             carve                 arena.h                   a span that was never used
+//       pop_and_fill                returned_blocks.h         the span has blocks now
+//         take_all                  span.h
+//         take                      span.h                    of a span that threads share: some
+//         fill                      free_lists.h              for the thread's list
+//         pop                       free_lists.h              one of them for the caller
 //   try_deallocate                  frontend.h                fast path of free
 //     has_room                      free_lists.h
 //     push                          free_lists.h              onto the thread's list, whoever owns the block
@@ -166,8 +169,8 @@ public:
   // After a local free that was `due`.
   void after_free(lab_type& local, span_type& span);
 
-  // The buffer has no listed block and no hot span any more, so that others may give back what is free in
-  // them. Called by the owner.
+  // The buffer has no listed block and its home no hot span any more, so that others may give back what is
+  // free in them. Called by the owner.
   void retire_hot_spans(lab_type& local);
 
   // Hands all spans of `local` to the orphanage, and empty spans to the pool.
@@ -247,6 +250,8 @@ private:
   void give_back(lab_type& local, Batch& batch);
 
   // Making blocks available.
+  void* allocate_at_home(lab_type& local, unsigned class_index, bool& is_zero);
+  void* allocate_from(lab_type& home, lab_type& local, unsigned class_index, bool& is_zero);
   bool change_hot(lab_type& local, unsigned class_index);
   bool refill(span_type& hot, std::int32_t worth);
   bool extend(span_type& hot);
@@ -263,9 +268,11 @@ private:
 
   // Free lists.
   class returned_blocks;
-  void* pop_and_fill(lab_type& local, unsigned class_index, span_type& hot);
+  static void* pop_and_fill(const lab_type& home, lab_type& local, unsigned class_index, span_type& hot);
   void make_room(lab_type& local, unsigned class_index);
   void empty_lists(lab_type& local);
+
+  void retire_own_hot_spans(lab_type& local);
 
   // The invariant of a hot span after a change of its local list.
   bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }

@@ -35,7 +35,10 @@ HEAPLAB_FAST_PATH void frontend<Traits>::send_home(lab_type& local, span_type& s
   if constexpr (has_lists)
     if (looks_free(block) && local.lists.holds(span.class_index.load(std::memory_order_relaxed), block))
       refuse_double_free(block);
-  if (span.owner(std::memory_order_relaxed) == &local) return deallocate_own(local, span, block);
+  {
+    const home_use<Traits> in(local);
+    if (span.owner(std::memory_order_relaxed) == &in.home) return deallocate_own(in.home, span, block);
+  }
   mark_free(block);
   deallocate_remote(local, span, freed_block{block});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include "allocators/scalloc/spans/remote_batch.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/cache_line.h"
+#include "base/compiler.h"
 #include "concurrent/checked_deque.h"
 #include "concurrent/elided_lock.h"
 #include "concurrent/futex_lock.h"
@@ -35,6 +37,12 @@ struct alignas(cache_line_bytes) lab {
   static constexpr bool has_lists = Traits::settings.most_cached > 0;
   // Owner only.
   [[no_unique_address]] std::conditional_t<has_lists, free_lists<Traits>, no_free_lists> lists;
+  // The buffer whose spans fill these lists, and take blocks of them back: the buffer itself, or a shared one
+  // (home_use). Owner only, as is whether the owner is at work there, which a child of fork asks.
+  lab* home = this;
+  bool is_at_home = false;
+  // Whether the buffer is the home of several threads. Constant.
+  bool is_shared = false;
   // One for each class. Owner only.
   span_type* hot[class_count];
 
@@ -98,6 +106,42 @@ struct alignas(cache_line_bytes) lab {
   constexpr lab() {
     for (span_type*& each : hot) each = &no_span<Traits>;
   }
+};
+
+// While a thread uses the spans of its buffer's home. Those of a shared home are its owner's for as long as
+// the thread holds the home's use_lock.
+template <class Traits>
+class home_use {
+public:
+  lab<Traits>& home;
+
+  explicit home_use(lab<Traits>& local) : home(*local.home), guest_(&home == &local ? nullptr : &local) {
+    if (guest_ != nullptr) [[unlikely]]
+      enter(*guest_);
+  }
+  ~home_use() {
+    if (guest_ != nullptr) [[unlikely]]
+      leave(*guest_);
+  }
+  home_use(const home_use&) = delete;
+  home_use& operator=(const home_use&) = delete;
+
+private:
+  // A signal handler that forks finds the lock held before is_at_home says so.
+  HEAPLAB_OUT_OF_LINE static void enter(lab<Traits>& guest) {
+    guest.home->use_lock.lock();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    guest.is_at_home = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  HEAPLAB_OUT_OF_LINE static void leave(lab<Traits>& guest) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    guest.is_at_home = false;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    guest.home->use_lock.unlock();
+  }
+
+  lab<Traits>* const guest_;  // null: the home is the thread's own
 };
 
 }  // namespace heaplab::scalloc

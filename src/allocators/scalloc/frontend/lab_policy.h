@@ -4,6 +4,7 @@
 // The registry keeps what a policy needs to remember, under the registry's lock.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,8 @@
 namespace heaplab::scalloc {
 
 // Thread-local (TLAB): each thread has a buffer of its own and takes no lock to use the buffer. A thread that
-// ends leaves its buffer, empty, to the next thread.
+// ends leaves its buffer, empty, to the next thread. Where there are many threads, further ones have lists of
+// their own alone, and share the spans of a home, one for each column.
 template <class Traits>
 class thread_local_labs {
   using lab_type = lab<Traits>;
@@ -36,22 +38,56 @@ public:
   // so living threads have different columns as long as there are enough, and a thread that follows another
   // finds the spans that the other left.
   template <class Make>
-  lab_type* choose(std::uint32_t, std::size_t, lab_type*, Make&& make) {
-    if (idle_ != nullptr) return take_idle();
-    lab_type* const lab = make();
-    if (lab != nullptr) lab->column = made_++;
+  lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type*, Make&& make) {
+    const std::size_t most_own = settings.own_spans_per_column * columns;
+    lab_type* home = nullptr;
+    if (most_own > 0 && living_ >= most_own) {
+      home = home_of(narrow<std::uint32_t>(thread % columns), make);
+      if (home == nullptr) return nullptr;
+    }
+    lab_type* const lab = idle_ != nullptr ? take_idle() : make_own(make);
+    if (lab == nullptr) return nullptr;
+    ++living_;
+    if constexpr (lab_type::has_lists)
+      if (home != nullptr || lab->home != lab)
+        lab->lists.share_limits(2 * most_own, std::max(living_, 2 * most_own));
+    lab->home = home != nullptr ? home : lab;
     return lab;
   }
 
   // No thread uses the buffer any more.
   void put_back(lab_type& lab) {
+    if (living_ > 0) --living_;
     lab.next_idle = idle_;
     idle_ = &lab;
   }
 
-  void forget_idle() { idle_ = nullptr; }
+  // In the child of a fork, whose other threads' buffers are put back then.
+  void forget_idle() {
+    idle_ = nullptr;
+    living_ = 0;
+  }
 
 private:
+  static constexpr const config& settings = Traits::settings;
+
+  // The home of a column; null: no memory.
+  template <class Make>
+  lab_type* home_of(std::uint32_t column, Make&& make) {
+    lab_type*& home = homes_[column];
+    if (home != nullptr) return home;
+    home = make();
+    if (home != nullptr) home->column = column, home->is_shared = home->adopts = true;
+    return home;
+  }
+
+  template <class Make>
+  lab_type* make_own(Make&& make) {
+    lab_type* const lab = make();
+    if (lab != nullptr) lab->column = made_++;
+    return lab;
+  }
+
   lab_type* take_idle() {
     lab_type* const lab = idle_;
     idle_ = lab->next_idle;
@@ -60,6 +96,9 @@ private:
 
   lab_type* idle_ = nullptr;
   std::uint32_t made_ = 0;
+  // Threads that have a buffer.
+  std::size_t living_ = 0;
+  lab_type* homes_[settings.pool_column_limit] = {};
 };
 
 // Core-local (CLAB): threads whose numbers are equal modulo the number of CPUs share one buffer, and take the

@@ -28,12 +28,13 @@ public:
   // thread.
   lab_type* attach(std::size_t columns, std::optional<std::uint32_t> number = {}) {
     lab_type* fresh = nullptr;
-    if (lab_type* const lab = try_attach(columns, number, fresh)) return lab;
-    void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
-    if (pages == nullptr) return nullptr;
-    fresh = new (pages) lab_type;
-    lab_type* const lab = try_attach(columns, number, fresh);
-    if (fresh != nullptr) Traits::platform::unmap(pages, lab_bytes());
+    lab_type* lab;
+    while ((lab = try_attach(columns, number, fresh)) == nullptr) {
+      void* const pages = Traits::platform::allocate(lab_bytes(), os_pages::page_bytes());
+      if (pages == nullptr) return nullptr;
+      fresh = new (pages) lab_type;
+    }
+    if (fresh != nullptr) Traits::platform::unmap(fresh, lab_bytes());
     return lab;
   }
 
@@ -65,15 +66,24 @@ public:
       torn |= front.life().forget_torn_lists(*lab);
     if (torn) front.life().refill_torn_lists();
     forget_holders(front.orphanage());
-    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) forget_holders(*lab, lab == survivor);
+    // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer, and
+    // with its home.
+    const auto goes_on = [&](const lab_type* lab) {
+      const bool is_in_use = survivor != nullptr && survivor->is_at_home && lab == survivor->home;
+      return policy::survivor_is_whole && (lab == survivor || is_in_use);
+    };
+    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) forget_holders(*lab, goes_on(lab));
     front.life().repair_hot_spans(front.orphanage());
-    // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer.
     for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known)
-      if (lab != survivor || !policy::survivor_is_whole) front.life().repair_hot_spans(*lab);
+      if (!goes_on(lab)) front.life().repair_hot_spans(*lab);
     policy_.forget_idle();
     for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) {
+      if (lab->is_shared) continue;
       lab->threads = lab == survivor ? 1 : 0;
       if (lab == survivor) continue;
+      // Blocks of its lists go home as another thread's do: the survivor may hold the lock of that home.
+      lab->home = lab;
+      lab->is_at_home = false;
       empty(front, *lab);
       policy_.put_back(*lab);
     }
@@ -89,9 +99,9 @@ public:
   }
 
 private:
-  static void forget_holders(lab_type& lab, bool is_of_survivor = false) {
+  static void forget_holders(lab_type& lab, bool goes_on = false) {
     lab.lists_lock.forget_holder();
-    if (!is_of_survivor || !policy::survivor_is_whole) lab.use_lock.forget_holder();
+    if (!goes_on) lab.use_lock.forget_holder();
   }
 
   static void empty(frontend<Traits>& front, lab_type& lab) {

@@ -16,7 +16,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class frontend<Traits>::returned_blocks {
 public:
-  returned_blocks(frontend& front, lab_type& local) : front_(front), local_(local) {}
+  returned_blocks(frontend& front, lab_type& local) : front_(front), in_(local) {}
   ~returned_blocks() {
     for (; waiting_ != 0; waiting_ &= waiting_ - 1) go(chains_[std::countr_zero(waiting_)]);
   }
@@ -60,8 +60,8 @@ private:
 
   template <class Freed>
   void add(span_type& span, Freed freed) {
-    if (span.is_owned_by(local_)) {
-      if (push(local_, span, freed)) front_.after_free(local_, span);
+    if (span.is_owned_by(in_.home)) {
+      if (push(in_.home, span, freed)) front_.after_free(in_.home, span);
     } else {
       wait(span, {freed.newest(), freed.oldest(), freed.count()});
     }
@@ -77,11 +77,11 @@ private:
     waiting_ |= 1U << index;
   }
 
-  void go(const waiting_chain& chain) { front_.deallocate_remote(local_, *chain.span, chain.blocks); }
+  void go(const waiting_chain& chain) { front_.deallocate_remote(in_.home, *chain.span, chain.blocks); }
 
   static constexpr unsigned most_waiting = 16;
   frontend& front_;
-  lab_type& local_;
+  const home_use<Traits> in_;
   std::uint32_t waiting_ = 0;  // bit i: chain i
   waiting_chain chains_[most_waiting];
 };
@@ -94,14 +94,18 @@ void frontend<Traits>::take_back(lab_type& local, unsigned class_index, void* co
 }
 
 // The blocks of the hot span's list are for the thread's, which is empty, and the first of them for the
-// caller. Precondition: the hot span has a block.
+// caller; of a shared span no more than the thread's list may hold. Precondition: the hot span has a block.
 template <class Traits>
-void* frontend<Traits>::pop_and_fill(lab_type& local, unsigned class_index, span_type& hot) {
+HEAPLAB_FAST_PATH void* frontend<Traits>::pop_and_fill(const lab_type& home, lab_type& local,
+                                                       unsigned class_index, span_type& hot) {
   if constexpr (has_lists)
     if (hot.secrets.next_of(hot.local_list) != nullptr) {
       std::uint32_t count;
-      void* const first = hot.take_all(count);
+      const bool is_shared = &home != &local;
+      void* const first =
+          is_shared ? hot.take(local.lists.limit_of(class_index), count) : hot.take_all(count);
       local.lists.fill(class_index, first, count);
+      if (is_shared) local.lists.raise_shared_limit(class_index);
       return local.lists.pop(class_index);
     }
   return pop(hot);

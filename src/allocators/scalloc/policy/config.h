@@ -98,6 +98,12 @@ struct config {
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
   // CLAB), and every operation takes the buffer's lock (lab_policy.h).
   bool shared_labs = false;
+  // So many threads for each column of the pool have spans of their own. Further threads have lists alone,
+  // which they fill from spans that they share by columns, under a lock; and all these lists together are
+  // bounded (free_lists.h). So spans in use are bounded by CPUs instead of threads. More keeps threads apart,
+  // at the price of a span for each thread and class. Precondition: most_cached > 0. 0: all threads have
+  // (paper). Measured (docs/decisions/0098).
+  unsigned own_spans_per_column = 0;
   // A cache of freed blocks for each CPU, in front of the buffer that the threads of the CPU share: they take
   // the buffer's lock only where the cache is empty or full (calling_core.h). So memory is bounded by CPUs
   // instead of threads. Larger blocks, whose size class is computed and not looked up, are not cached.

@@ -41,6 +41,7 @@ constexpr config standard() {
   result.refill_percent = 10;
   result.adopt_on_free = false;
   result.idle_class_spans = 4;
+  result.own_spans_per_column = 2;
   result.most_cached = 128;
   result.fewest_cached = 24;
   result.cache_step = 16;
@@ -91,7 +92,7 @@ constexpr config hardened() {
   // The live map counts blocks from the beginning of their span.
   result.color_from_bytes = unlimited;
   // The links of a block are encoded with the secrets of its own span.
-  result.most_cached = result.fewest_cached = result.large_cached = 0;
+  result.most_cached = result.fewest_cached = result.large_cached = result.own_spans_per_column = 0;
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;

@@ -173,7 +173,20 @@ struct alignas(4 * cache_line_bytes) span {
     return first;
   }
 
-  // The same of a span that has holes.
+  // Called by the user of a shared span: takes at most `most` > 0 blocks of the local list, which has some. A
+  // fork may copy the thread anywhere: the child loses these blocks.
+  void* take(std::uint32_t most, std::uint32_t& count) {
+    void* const first = local_list;
+    void* last = first;
+    for (count = 1; count < most && secrets.next_of(last) != nullptr; ++count) last = secrets.next_of(last);
+    local_list = secrets.next_of(last);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    countdown.set(countdown.read_own() + narrow<std::int32_t>(count));
+    secrets.link(last, nullptr);
+    return first;
+  }
+
+  // What take_all counts, of a span that has holes.
   HEAPLAB_OUT_OF_LINE std::int32_t used_beside_holes() const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
     if (hot_holes.load(std::memory_order_relaxed) == 0)
