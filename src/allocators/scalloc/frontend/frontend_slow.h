@@ -9,8 +9,8 @@
 namespace heaplab::scalloc {
 
 template <class Traits>
-HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
-                                                          bool& is_zero) {
+HEAPLAB_FAST_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
+                                                        bool& is_zero) {
   if (local.home != &local) [[unlikely]]
     return allocate_at_home(local, class_index, is_zero);
   return allocate_from(local, local, class_index, is_zero);
@@ -24,8 +24,8 @@ HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_at_home(lab_type& local, un
 }
 
 template <class Traits>
-HEAPLAB_FAST_PATH void* frontend<Traits>::allocate_from(lab_type& home, lab_type& local, unsigned class_index,
-                                                        bool& is_zero) {
+HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_from(lab_type& home, lab_type& local,
+                                                          unsigned class_index, bool& is_zero) {
   is_zero = false;
   do {
     span_type& hot = *home.hot[class_index];
