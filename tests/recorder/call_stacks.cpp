@@ -9,8 +9,8 @@
 #include <vector>
 
 #if defined(__x86_64__)
-// read_nowhere faults at its first instruction. An unwinder that looks up the address before it, as of a return
-// address, gets the frame of before_fault, whose rule for the caller is wrong there.
+// read_nowhere faults at its first instruction. An unwinder that looks up the address before it, as of a
+// return address, gets the frame of before_fault, whose rule for the caller is wrong there.
 asm(R"(
     .pushsection .text
     .type before_fault, @function
