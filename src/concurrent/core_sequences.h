@@ -69,10 +69,17 @@ struct sequence_place {
 
 }  // namespace heaplab::concurrent
 
-// Stands behind each label to which a sequence jumps. Without it GCC 12 at -O1 merges the label with the code
-// that follows, and loses the constant that a variable of the caller has on that way: a pop that was refused
-// returned the block of the pop before.
-#define HEAPLAB_KEEP_LABEL asm volatile("")
+// The end of each sequence. Without an empty statement behind a label, GCC 12 at -O1 merges the label with
+// the code that follows, and loses the constant that a variable of the caller has on that way: a pop that was
+// refused returned the block of the pop before.
+#define HEAPLAB_SEQUENCE_RESULT   \
+  return sequence_end::committed; \
+  refused:                        \
+  asm volatile("");               \
+  return sequence_end::refused;   \
+  aborted:                        \
+  asm volatile("");               \
+  return sequence_end::aborted;
 
 // The thread sanitizer would not see what the sequences do.
 #if defined(__x86_64__) && defined(__LP64__) && !defined(__SANITIZE_THREAD__)
@@ -102,4 +109,4 @@ inline sequence_end push_many_sequence(const sequence_place&, void* const*, std:
 
 #endif
 
-#undef HEAPLAB_KEEP_LABEL
+#undef HEAPLAB_SEQUENCE_RESULT

@@ -55,13 +55,7 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
       : "memory", "cc"
       : refused, aborted);
   block = popped;
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
@@ -78,13 +72,7 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
                       [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 // Pops `count` > 0 blocks, the newest first, into an array. Refused where fewer wait.
@@ -111,13 +99,7 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                       [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 // Pushes `count` > 0 blocks of an array, the first one first. Refused where not all have room.
@@ -144,13 +126,7 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                       [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 #undef HEAPLAB_SEQUENCE_BEGIN

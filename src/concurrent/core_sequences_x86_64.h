@@ -53,13 +53,7 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
       : "memory", "cc"
       : refused, aborted);
   block = popped;
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
@@ -74,13 +68,7 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
                       [of_cpu] "i"(sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 // Pops `count` > 0 blocks, the newest first, into an array. Refused where fewer wait.
@@ -105,13 +93,7 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                       [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 // Pushes `count` > 0 blocks of an array, the first one first. Refused where not all have room.
@@ -135,13 +117,7 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                       [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
-  return sequence_end::committed;
-refused:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::refused;
-aborted:
-  HEAPLAB_KEEP_LABEL;
-  return sequence_end::aborted;
+  HEAPLAB_SEQUENCE_RESULT
 }
 
 #undef HEAPLAB_SEQUENCE_BEGIN

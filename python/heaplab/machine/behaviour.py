@@ -91,16 +91,16 @@ def oddities_of(pid: int, leader: int) -> Iterator[str]:
     if os.getpgid(pid) != leader:
         yield "some of its processes leave its process group"
     status = Path(f"/proc/{pid}/status").read_bytes()
-    if int(word_after(status, b"SigCgt:"), 16) & CATCHES_CONT:
+    if int(status_field(status, b"SigCgt:"), 16) & CATCHES_CONT:
         yield "it would notice that it is continued (SIGCONT)"
-    if word_after(status, b"TracerPid:") != b"0":
+    if status_field(status, b"TracerPid:") != b"0":
         yield "it traces processes"
     if any(is_written(pid, name) for name in os.listdir(f"/proc/{pid}/fd")):
         yield WRITES
 
 
-def word_after(content: bytes, name: bytes) -> bytes:
-    return content.split(name, 1)[1].split(None, 1)[0]
+def status_field(status: bytes, name: bytes) -> bytes:
+    return status.split(name, 1)[1].split(None, 1)[0]
 
 
 def is_written(pid: int, descriptor: str) -> bool:

@@ -41,7 +41,7 @@ def times_the_blocks(judged: Judged, family: int) -> float:
 
     def suffices(steps: int) -> bool:
         factor = STEP**steps
-        floor = log1p(noise_floor(after(control, factor)))
+        floor = log1p(noise_floor(narrowed(control, factor)))
         distance = edge - size if max(size, floor) <= edge else size - max(edge, floor)
         return error / sqrt(factor) * student.quantile(factor * freedom, share) <= distance
 
@@ -50,7 +50,7 @@ def times_the_blocks(judged: Judged, family: int) -> float:
     return STEP**steps if steps in tried else inf
 
 
-def after(interval: Interval, factor: float) -> Interval:
+def narrowed(interval: Interval, factor: float) -> Interval:
     """The interval after `factor` times the blocks, if its estimate stays."""
     if isnan(interval.estimate):
         return interval
