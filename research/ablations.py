@@ -69,30 +69,30 @@ def main() -> None:
             f"no ablation {asked.only!r}; there are {', '.join(ablation.name for ablation in ABLATIONS)}"
         )
     runs: Runs = {}
-    found = {}
+    costs = {}
     for ablation in chosen:
         if ablation.key not in runs:
             runs[ablation.key] = in_turns([each for each in chosen if each.key == ablation.key], asked.pairs)
-        found[ablation] = measured(ablation, runs[ablation.key])
-        print(ablation.name, *row(ablation, found[ablation])[1:], sep=" | ", file=sys.stderr, flush=True)
+        costs[ablation] = measured(ablation, runs[ablation.key])
+        print(ablation.name, *row(ablation, costs[ablation])[1:], sep=" | ", file=sys.stderr, flush=True)
     if asked.page:
-        write(asked.page, found, runs, asked.pairs)
+        write(asked.page, costs, runs, asked.pairs)
 
 
 def in_turns(those: Sequence[Ablation], pairs: int) -> ByArm:
     """The runs of all arms of ablations that share a workload, each block in an order of its own."""
     arms = list(dict.fromkeys(which for ablation in those for which in (ablation.with_it, ablation.without)))
     commands = {which: command(those[0], which) for which in arms}
-    found: ByArm = {which: [] for which in arms}
+    values: ByArm = {which: [] for which in arms}
     for number in range(pairs + 1):
         for which in random.Random(number).sample(arms, len(arms)):
-            found[which].append(run(*commands[which]))
+            values[which].append(run(*commands[which]))
     for which in arms:
-        del found[which][0]  # the first is warmer or colder than the others
+        del values[which][0]  # the first is warmer or colder than the others
         counts = [instructions(those[0], commands[which]) for _ in range(2)]
-        for position, each in enumerate(found[which]):
+        for position, each in enumerate(values[which]):
             each["instructions"] = counts[position % 2]
-    return found
+    return values
 
 
 def measured(ablation: Ablation, by_arm: ByArm) -> Measured:
@@ -130,9 +130,9 @@ def run(words: Sequence[str], environment: Mapping[str, str]) -> dict[str, float
     }
 
 
-def instructions(ablation: Ablation, found: tuple[list[str], Mapping[str, str]]) -> float:
+def instructions(ablation: Ablation, shown: tuple[list[str], Mapping[str, str]]) -> float:
     """What a short run takes beyond one with half of its work: instructions of the work, not of the start."""
-    words, environment = found
+    words, environment = shown
     option, amount = ablation.short.split()
     place = words.index(option) + 1
     amounts = (amount, str(int(amount) // 2))
@@ -163,7 +163,7 @@ def transfers(ablation: Ablation) -> tuple[str, str] | None:
 # ---------------------------------------------------------------- the page
 
 
-def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int) -> None:
+def write(page: Path, costs: Mapping[Ablation, Measured], runs: Runs, pairs: int) -> None:
     head = ["mechanism", *MEASURES.values(), "transfers (atomic operations) with it; without"]
     parts = [
         "# What each mechanism is worth",
@@ -175,9 +175,9 @@ def write(page: Path, found: Mapping[Ablation, Measured], runs: Runs, pairs: int
         "tell why.",
         f"`research/ablations.py --pairs {pairs} --page docs/ablations.md` wrote this page on "
         f"{datetime.now(UTC):%Y-%m-%d}.",
-        table(head, [row(ablation, each) for ablation, each in found.items()]),
+        table(head, [row(ablation, each) for ablation, each in costs.items()]),
     ]
-    for ablation, each in found.items():
+    for ablation, each in costs.items():
         if ablation is STRATEGIES[0]:
             parts += side_by_side(runs[ablation.key])
         shown = f"`{ablation.workload} {ablation.options}`"
@@ -220,9 +220,9 @@ def side_by_side(by_arm: ByArm) -> list[str]:
     ]
 
 
-def row(ablation: Ablation, found: Measured) -> list[str]:
-    said = [spoken(found.ratios[measure]) for measure in MEASURES]
-    return [ablation.mechanism, *said, "; ".join(found.transfers) if found.transfers else "–"]
+def row(ablation: Ablation, cost: Measured) -> list[str]:
+    said = [spoken(cost.ratios[measure]) for measure in MEASURES]
+    return [ablation.mechanism, *said, "; ".join(cost.transfers) if cost.transfers else "–"]
 
 
 def spoken(ratio: Interval) -> str:
@@ -235,12 +235,12 @@ def spoken(ratio: Interval) -> str:
     )
 
 
-def in_numbers(found: Measured) -> str:
+def in_numbers(cost: Measured) -> str:
     unit = {"time": "s", "instructions": "1", "faults": "1", "memory": "B"}
     said = [
         f"{title} {units.show(first, unit[measure])} with it, {units.show(last, unit[measure])} without"
         for measure, title in MEASURES.items()
-        for first, last in [found.values[measure]]
+        for first, last in [cost.values[measure]]
     ]
     return f"{'; '.join(said)}. Instructions are those of a shorter run, without its start."
 

@@ -53,17 +53,17 @@ def count(folder: Path, unchanged: int, planted: int) -> None:
     single = failed = 0
     grown: Counter[str] = Counter()  # what was beyond in a first recording
     for _ in range(unchanged):
-        found = beyond(budget, spending_of(recorder().profile()))
-        if found:
+        excesses = beyond(budget, spending_of(recorder().profile()))
+        if excesses:
             single += 1
             failed += bool(judged(budget, recorder(), RECORDINGS - 1))
-            grown.update(f"{what} of {excess.spender.site}" for excess in found for what in excess.grown)
+            grown.update(f"{what} of {excess.spender.site}" for excess in excesses for what in excess.grown)
     print(f"{date.today()}: {unchanged} unchanged, {failed} failed; {single} after their first recording")
     for said, times in grown.most_common():
         print(f"beyond after a first recording, {times} times: {said}")
     for kind, function in NAMES.items() if planted else ():
         firsts = [judged(budget, recorder(str(kind)), RECORDINGS)[:1] for _ in range(planted)]
-        named = sum(excess.spender.site.startswith(f"{function}(") for found in firsts for excess in found)
+        named = sum(excess.spender.site.startswith(f"{function}(") for first in firsts for excess in first)
         print(f"planted {kind}: named first in {named} of {planted}")
 
 

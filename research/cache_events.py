@@ -32,10 +32,10 @@ class Reads:
 
 def counted(report: str, line: str) -> int:
     """The loads in a line of cachegrind's report: "D1  misses:  4,891,588  ( 4,762,750 rd + 128,838 wr)"."""
-    found = re.search(rf"{line}:\s+[\d,]+\s+\(\s*([\d,]+) rd", report)
-    if not found:
+    match = re.search(rf"{line}:\s+[\d,]+\s+\(\s*([\d,]+) rd", report)
+    if not match:
         raise SystemExit(f"cachegrind printed no line '{line}'")
-    return int(found[1].replace(",", ""))
+    return int(match[1].replace(",", ""))
 
 
 def reads(program: str, library: str, more: str) -> Reads:

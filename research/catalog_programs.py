@@ -28,12 +28,12 @@ def experiment_of(catalog: Catalog, name: str) -> spec.Experiment:
     """The catalog's experiment about a program. Raises UsageError if there is none, or more than one cell."""
     for group in GROUPS:
         if f"{group}/{name}" in catalog.experiments:
-            found = catalog.experiments[f"{group}/{name}"]
-            if found.compare or len(found.cells("quick")) > 1:
+            experiment = catalog.experiments[f"{group}/{name}"]
+            if experiment.compare or len(experiment.cells("quick")) > 1:
                 raise UsageError(
                     f"--programs: {name} is swept over several cells; name one with a single cell"
                 )
-            return found
+            return experiment
     raise UsageError(f"--programs: no {name!r} among the experiments of {', '.join(GROUPS)}")
 
 
@@ -45,10 +45,10 @@ def with_blocks(experiment: spec.Experiment, name: str, blocks: int, **changes: 
 
 def workload_of(catalog: Catalog, experiment: spec.Experiment) -> spec.Workload:
     """The experiment's workload, which tells of its memory even if its card does not."""
-    found = catalog.workloads[experiment.workload]
-    if found.kind == "program":
-        return found
-    return found.model_copy(update={"metrics": SAMPLED | found.metrics})
+    workload = catalog.workloads[experiment.workload]
+    if workload.kind == "program":
+        return workload
+    return workload.model_copy(update={"metrics": SAMPLED | workload.metrics})
 
 
 def add_programs(parser: argparse.ArgumentParser, default: str = PROGRAMS) -> None:

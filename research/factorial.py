@@ -56,13 +56,13 @@ def blocks_of(analysis: Analysis, strategy: str) -> list[Block]:
     """The blocks in which every design was measured."""
     (study,) = analysis.comparisons
     metric = study.main_metric
-    found: dict[int, Block] = {}
+    blocks: dict[int, Block] = {}
     for cell in study.cells:
         base = study.values(cell, study.baseline, metric)
         for number, value in study.values(cell, strategy, metric).items():
             if number in base:
-                found.setdefault(number, {})[str(dict(cell)["design"])] = log(value / base[number])
-    return [block for block in found.values() if len(block) == len(study.cells)]
+                blocks.setdefault(number, {})[str(dict(cell)["design"])] = log(value / base[number])
+    return [block for block in blocks.values() if len(block) == len(study.cells)]
 
 
 def counted(program: Path, strategies: Sequence[str]) -> dict[str, Block]:
@@ -82,9 +82,9 @@ def instructions(program: Path, strategy: str, options: Mapping[str, object]) ->
     words = [f"--{name}={value}" for name, value in shorter.items()]
     callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), *words]
     ended = subprocess.run(callgrind, capture_output=True, text=True, check=True)
-    found = re.search(r"Collected : (\d+)", ended.stderr)
-    assert found is not None, ended.stderr
-    return int(found[1])
+    match = re.search(r"Collected : (\d+)", ended.stderr)
+    assert match is not None, ended.stderr
+    return int(match[1])
 
 
 def ratios(block: Block, base: Block) -> Block:

@@ -55,21 +55,21 @@ class Program:
     def values(self, part: str, allocator: str, metric: str) -> dict[int, float]:
         """By block, oriented so that less is better."""
         study = self.study(part)
-        found = study.values(study.cells[0], allocator, metric)
+        by_block = study.values(study.cells[0], allocator, metric)
         if study.metric(metric).better == "higher":
-            return {block: 1 / value for block, value in found.items()}
-        return found
+            return {block: 1 / value for block, value in by_block.items()}
+        return by_block
 
     def count(self, part: str, metric: str) -> float:
         """The largest value that any run under glibc had; 0 if no run has any."""
         runs = self.study(part).good.values()
-        found = [
+        chosen = [
             run.sample.metrics[metric].value
             for blocks in runs
             for run in blocks.values()
             if run.sample and metric in run.sample.metrics and run.allocator == self.analysis.baseline
         ]
-        return max(found, default=0.0)
+        return max(chosen, default=0.0)
 
     def main_metric(self, part: str) -> str:
         return self.study(part).main_metric
@@ -144,11 +144,11 @@ def table(values: dict[str, dict[int, float]], names: list[str]) -> np.ndarray[A
 
 def taus(original: np.ndarray[Any, Any], replay: np.ndarray[Any, Any]) -> list[float]:
     """Kendall's tau of the ratios, of resampled blocks of both."""
-    draw, found = np.random.default_rng(SEED), []
+    draw, sampled = np.random.default_rng(SEED), []
     for _ in range(DRAWS):
         ratios = []
         for rows in (original, replay):
             drawn = rows[:, draw.integers(0, rows.shape[1], rows.shape[1])]
             ratios.append(np.median(drawn / drawn[0], axis=1))
-        found.append(float(kendalltau(*ratios).statistic))
-    return found
+        sampled.append(float(kendalltau(*ratios).statistic))
+    return sampled

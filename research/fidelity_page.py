@@ -39,7 +39,9 @@ def disorder(program: Program) -> list[str]:
 
 def order(programs: list[Program]) -> str:
     head = ["program", "threads", "events", "marks", "stalls"]
-    lines = [f"- {program.name}: {', '.join(found)}" for program in programs if (found := disorder(program))]
+    lines = [
+        f"- {program.name}: {', '.join(faults)}" for program in programs if (faults := disorder(program))
+    ]
     verdict = "\n".join(lines) or (
         "Of no program was a call lost, a block allocated while it lived or an unknown block freed, and\n"
         "live bytes were those of the recording at every mark."
@@ -64,17 +66,17 @@ def predicted(program: Program, name: str, metric: str) -> Interval | None:
 
 
 def ranking_row(program: Program, metric: str = "") -> list[str]:
-    found = program.ranking(metric)
-    if found is None:
+    ranking = program.ranking(metric)
+    if ranking is None:
         return [program.name, "fewer than three allocators", "", "", "", ""]
-    name = found.widest
+    name = ranking.widest
     told = predicted(program, name, metric)
     return [
         program.name,
-        f"{found.tau:.2f} ({found.tau_low:.2f} to {found.tau_high:.2f})",
+        f"{ranking.tau:.2f} ({ranking.tau_low:.2f} to {ranking.tau_high:.2f})",
         name,
-        ratio_text(found.original[name]),
-        ratio_text(found.replay[name]),
+        ratio_text(ranking.original[name]),
+        ratio_text(ranking.replay[name]),
         ratio_text(told) if told else "",
     ]
 
@@ -83,9 +85,9 @@ def predictions(programs: list[Program], metric: str) -> str:
     """How many predicted ratios lie within the intervals of the programs' own, and how far off they are."""
     off, within = [], 0
     for program in programs:
-        if (found := program.ranking(metric)) is None:
+        if (ranking := program.ranking(metric)) is None:
             continue
-        for name, own in found.original.items():
+        for name, own in ranking.original.items():
             told = predicted(program, name, metric) if name != program.analysis.baseline else None
             if told is not None:
                 within += own.low <= told.estimate <= own.high
@@ -154,21 +156,21 @@ AIM_PEAK, AIM_FAULTS = 0.05, 0.10
 
 def misses(program: Program) -> list[str]:
     """What of a program's memory is further off than the aims."""
-    found = []
+    missed = []
     for what, aim, row in (
         ("peak memory", AIM_PEAK, program.against_original(MEMORY, MEMORY)),
         ("page faults", AIM_FAULTS, program.against_original(program.faults, FAULTS)),
     ):
         if not abs(row[2].estimate - 1) <= aim:
-            found.append(what)
-    return found
+            missed.append(what)
+    return missed
 
 
 def misleading(programs: list[Program]) -> str:
     lines = [
-        f"- {program.name}, {' and '.join(found)}" + (f": {WHY[program.name]}" if program.name in WHY else "")
+        f"- {program.name}, {' and '.join(names)}" + (f": {WHY[program.name]}" if program.name in WHY else "")
         for program in programs
-        if (found := misses(program))
+        if (names := misses(program))
     ]
     return (
         "\nFurther off than the aims:\n\n" + "\n".join(lines) + "\n"

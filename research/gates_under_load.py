@@ -86,12 +86,12 @@ def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         for load in map(int, given.loads.split(",")):
             for share, program in new.items():
                 with busy(load):
-                    found = [gate(old, program, words, folder / "gate", seed) for seed in range(given.gates)]
-                names = Counter(name for name, _ in found)
+                    gates = [gate(old, program, words, folder / "gate", seed) for seed in range(given.gates)]
+                names = Counter(name for name, _ in gates)
                 outcomes = ", ".join(f"{count} {name}" for name, count in names.items())
-                longest = max(took for _, took in found)
-                kept = sum(took <= most for _, took in found)
-                row = (way, load, f"{share:.0%}", outcomes, f"{longest:.0f} s", f"{kept} of {len(found)}")
+                longest = max(took for _, took in gates)
+                kept = sum(took <= most for _, took in gates)
+                row = (way, load, f"{share:.0%}", outcomes, f"{longest:.0f} s", f"{kept} of {len(gates)}")
                 yield f"| {' | '.join(map(str, row))} |"
 
 

@@ -134,8 +134,8 @@ def child_of(parent: int) -> int:
 
 
 def anonymous(process: int) -> float:
-    [found] = re.findall(r"RssAnon:\s*(\d+)", Path(f"/proc/{process}/status").read_text())
-    return float(int(found) << 10)
+    [kib] = re.findall(r"RssAnon:\s*(\d+)", Path(f"/proc/{process}/status").read_text())
+    return float(int(kib) << 10)
 
 
 if __name__ == "__main__":

@@ -127,13 +127,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of workloads, with commas between them")
     parser.add_argument("--page", type=Path, help="write the page")
     asked = parser.parse_args()
-    found = []
+    measured = []
     for workload in [each for each in WORKLOADS if not asked.only or each.name in asked.only.split(",")]:
         for error in errors(workload, asked.blocks):
-            found.append(error)
+            measured.append(error)
             print(*row(error), sep=" | ", file=sys.stderr, flush=True)
     if asked.page:
-        write(asked.page, found, asked.blocks)
+        write(asked.page, measured, asked.blocks)
 
 
 def errors(workload: Workload, blocks: int) -> list[Error]:
@@ -163,12 +163,12 @@ def cpu_time(words: Sequence[str], environment: dict[str, str]) -> float:
     done = subprocess.run(
         [*words, "--json", "-"], env=environment, capture_output=True, text=True, check=True
     )
-    found = {
+    times = {
         name: float(metric["value"])
         for name, metric in json.loads(done.stdout.splitlines()[-1])["metrics"].items()
     }
-    things = found["throughput"] * found["wall_time"] if "throughput" in found else 1.0
-    return found["cpu_time"] / things
+    things = times["throughput"] * times["wall_time"] if "throughput" in times else 1.0
+    return times["cpu_time"] / things
 
 
 def command(workload: Workload, way: str) -> list[str]:
@@ -186,7 +186,7 @@ def command(workload: Workload, way: str) -> list[str]:
 # ---------------------------------------------------------------- the page
 
 
-def write(page: Path, found: Sequence[Error], blocks: int) -> None:
+def write(page: Path, measured: Sequence[Error], blocks: int) -> None:
     first, second = HERE
     head = ["workload", *(f"time under {name}" for name in HERE), f"{second} / {first}, plainly"]
     head.append("with the pitfall")
@@ -201,7 +201,7 @@ def write(page: Path, found: Sequence[Error], blocks: int) -> None:
         table(["pitfall", "what it does"], [[f"`{name}`", text] for name, text in PITFALLS.items()]),
     ]
     for pitfall, said in SAID.items():
-        rows = [row(effect) for effect in found if effect.pitfall == pitfall]
+        rows = [row(effect) for effect in measured if effect.pitfall == pitfall]
         parts += [f"## `{pitfall}`", said, table(head, rows)]
     parts += [
         "## Where a pitfall cannot be",
@@ -246,11 +246,11 @@ its first touch. Campaigns touch it before every run; `--warm 0` shows it cold."
 
 def cannot() -> dict[str, list[str]]:
     """By the reason why cold pages are no part of them, the workloads."""
-    found: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for workload in WORKLOADS:
         if workload.warm:
-            found.setdefault(workload.warm, []).append(workload.shown)
-    return found
+            missing.setdefault(workload.warm, []).append(workload.shown)
+    return missing
 
 
 def row(error: Error) -> list[str]:

@@ -204,8 +204,8 @@ def main() -> int:
         parser.error(
             f"--only {given.only!r}: no fault; there are: {'; '.join(fault.what for fault in FAULTS)}"
         )
-    if found := first_failure():
-        sys.exit(f"without a fault: {found}")
+    if failure := first_failure():
+        sys.exit(f"without a fault: {failure}")
     unseen = 0
     for fault in chosen:
         path = SCALLOC / fault.file
@@ -215,11 +215,11 @@ def main() -> int:
         begin = time.monotonic()
         try:
             path.write_text(source.replace(fault.right, fault.wrong))
-            found = first_failure()
+            failure = first_failure()
         finally:
             path.write_text(source)
-        unseen += not found
-        print(f"{fault.what}: {found or 'NOT SEEN'} ({time.monotonic() - begin:.0f} s)", flush=True)
+        unseen += not failure
+        print(f"{fault.what}: {failure or 'NOT SEEN'} ({time.monotonic() - begin:.0f} s)", flush=True)
     print(f"{len(chosen) - unseen} of {len(chosen)} seen")
     return int(unseen > 0)
 

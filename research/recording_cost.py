@@ -61,12 +61,12 @@ class Costs:
     def recording_row(self) -> list[str]:
         alone, recorded, stacks = (self.seconds[way] for way in (ALONE, RECORDED, STACKS))
         once = float(np.median(alone))
-        found = [self.name, f"{once:.3g} s", f"{self.events:,}"]
+        cells = [self.name, f"{once:.3g} s", f"{self.events:,}"]
         for way, taken in ((RECORDED, recorded), (STACKS, stacks)):
             ratio = stats.compare(alone, taken)
             event = once * (ratio.estimate - 1) / self.events * 1e9 if self.is_whole else None
-            found += [ratio_text(ratio, 2), f"{event:.0f}" if event else "", f"{self.event_bytes[way]:.1f}"]
-        return found
+            cells += [ratio_text(ratio, 2), f"{event:.0f}" if event else "", f"{self.event_bytes[way]:.1f}"]
+        return cells
 
     def other_row(self) -> list[str]:
         alone, other, stacks = (self.seconds[way] for way in (ALONE, OTHER, STACKS))
@@ -132,8 +132,8 @@ def with_recorder(arm: Arm, library: Path) -> Arm:
 
 
 def measure(catalog: Catalog, costs: Costs, rounds: int, arms: dict[str, Arm], around: Around) -> None:
-    found = experiment_of(catalog, costs.name)
-    with Runs(with_blocks(found, costs.name, rounds), workload_of(catalog, found), arms).open() as runs:
+    chosen = experiment_of(catalog, costs.name)
+    with Runs(with_blocks(chosen, costs.name, rounds), workload_of(catalog, chosen), arms).open() as runs:
         runs.time(ALONE, 0)  # the first run finds its files cold
         for number in range(rounds):
             for way in shuffled(list(arms), f"{costs.name}/{number}"):
@@ -193,8 +193,8 @@ def replay(catalog: Catalog, costs: Costs, glibc: Arm, trace: Path, rounds: int)
 
 
 def main_metric_of(catalog: Catalog, name: str) -> str:
-    found = experiment_of(catalog, name)
-    return found.main_metric or catalog.workloads[found.workload].main_metric
+    experiment = experiment_of(catalog, name)
+    return experiment.main_metric or catalog.workloads[experiment.workload].main_metric
 
 
 def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int, other: Path | None) -> Costs:
@@ -248,25 +248,25 @@ RECORDING_HEAD = ["program", "alone", "events", "recorded", *WAY_HEAD, "with sta
 REPLAYER_HEAD = ["program", "driver", "with calls"]
 
 
-def page_of_both(found: Sequence[Costs], rounds: int, other: Path) -> str:
+def page_of_both(costs: Sequence[Costs], rounds: int, other: Path) -> str:
     introduction = OTHERS.format(
         other=other.name, day=f"{date.today():%-d %B %Y}", rounds=rounds, command=command()
     )
     return (
         introduction
-        + markdown.table(OTHER_HEAD, [cost.other_row() for cost in found])
+        + markdown.table(OTHER_HEAD, [cost.other_row() for cost in costs])
         + machine(host.facts())
     )
 
 
-def page(found: Sequence[Costs], rounds: int) -> str:
+def page(costs: Sequence[Costs], rounds: int) -> str:
     """The whole page, in Markdown."""
     return "".join(
         [
             INTRODUCTION.format(loop=LOOP),
             f"\nMeasured on {date.today():%-d %B %Y} in {rounds} rounds by `research/{command()}`\n",
-            RECORDING + "\n" + markdown.table(RECORDING_HEAD, [cost.recording_row() for cost in found]),
-            REPLAYER + "\n" + markdown.table(REPLAYER_HEAD, [cost.replay_row() for cost in found]),
+            RECORDING + "\n" + markdown.table(RECORDING_HEAD, [cost.recording_row() for cost in costs]),
+            REPLAYER + "\n" + markdown.table(REPLAYER_HEAD, [cost.replay_row() for cost in costs]),
             machine(host.facts()),
         ]
     )
@@ -278,8 +278,8 @@ def command() -> str:
 
 def run(asked: argparse.Namespace) -> None:
     catalog, [glibc] = chosen_arms.arms(contents.load(()), "glibc", (), None)
-    found = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
-    text = page_of_both(found, asked.rounds, asked.against) if asked.against else page(found, asked.rounds)
+    costs = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
+    text = page_of_both(costs, asked.rounds, asked.against) if asked.against else page(costs, asked.rounds)
     if asked.page:
         asked.page.write_text(text)
     else:

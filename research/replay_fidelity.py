@@ -66,8 +66,8 @@ def experiments_about(
     catalog: Catalog, name: str, glibc: Arm, folder: Path, blocks: int
 ) -> tuple[list[spec.Experiment], dict[str, spec.Workload]]:
     """The program itself, and two passes over its recording: time, and memory at the marks."""
-    found = experiment_of(catalog, name)
-    original, workload = with_blocks(found, f"{name}/original", blocks), workload_of(catalog, found)
+    experiment = experiment_of(catalog, name)
+    original, workload = with_blocks(experiment, f"{name}/original", blocks), workload_of(catalog, experiment)
     trace = folder / f"{name}.trace"
     if not trace.exists():
         record(original, workload, glibc, trace)

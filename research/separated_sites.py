@@ -64,15 +64,15 @@ def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     *_, evidence = run_advise.held(
         Recording(trace, number, folder), Evidence(profile, []), treatments, [SITE]
     )
-    found, place = evidence.what_if, len(evidence.base.runs[0]) - 1
-    assert found
+    what_if, place = evidence.what_if, len(evidence.base.runs[0]) - 1
+    assert what_if
     for at, (arm, together) in enumerate(zip(arms, evidence.replays, strict=True)):
-        promised = found.less(at, together, place)
+        promised = what_if.less(at, together, place)
         low, middle, high = of_program(program, arm)
         least, medium, most = of_program((*program, "apart"), arm)
         measured = low - most, middle - medium, high - least
         off = f"{100 * (promised[1] / measured[1] - 1):+.1f} %" if measured[1] >= 1 << 20 else units.NOTHING
-        pinned = found.estimated[together.name], found.unpinned(at, together, place)
+        pinned = what_if.estimated[together.name], what_if.unpinned(at, together, place)
         yield [case, arm.allocator, *map(size, pinned), interval(promised), interval(measured), off]
 
 

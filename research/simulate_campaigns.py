@@ -69,7 +69,7 @@ def cells_like(results: Path) -> list[Cell]:
     """The cells of a real campaign by aspect, each with its noise, times and ratios."""
     analysis = Analysis(store.load(results))
     names = [*analysis.allocators, analysis.baseline + CONTROL_SUFFIX]
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for number, (about, studies) in enumerate(studies_by_aspect(analysis).items()):
         for study in studies:
             for cell in cells_of(study):
@@ -84,10 +84,10 @@ def cells_like(results: Path) -> list[Cell]:
                 rows = (logs - np.median(logs, axis=0)) * sqrt(len(blocks) / (len(blocks) - 1))
                 runs = [run for name in names for run in study.good[cell, name].values() if run.process]
                 wall = fmean(run.process.wall_time for run in runs if run.process)
-                found.append(Cell(number, wall, ratios, rows))
-    if not found:
+                cells.append(Cell(number, wall, ratios, rows))
+    if not cells:
         raise UsageError(f"{results}: no cell of an aspect has five blocks")
-    return found
+    return cells
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ def families(cells: list[Cell], count: int, seed: int) -> Iterator[str]:
                     stats.judge_family(list(ratios.values()), of_aspects, least),
                     stats.judge_family(alone, of_cell, least),
                 )
-                found = [any(comparison.verdict in DIFFERENT for comparison in family) for family in both]
-                wrong.setdefault((blocks, least), []).append((found[0], found[1]))
+                differs = [any(comparison.verdict in DIFFERENT for comparison in family) for family in both]
+                wrong.setdefault((blocks, least), []).append((differs[0], differs[1]))
     for (blocks, least), pairs in wrong.items():
         shown = f"{least:.0%}, or the noise floor" if least else "none"
         shares = [fmean(family) for family in zip(*pairs, strict=True)]
@@ -169,14 +169,14 @@ def planted(cells: list[Cell], count: int, seed: int) -> Iterator[str]:
 
 def with_one_slower(cells: Sequence[Cell], effect: float) -> list[Cell]:
     """Cells whose first allocator is the baseline's library made slower: it has the noise of the control."""
-    found = []
+    runs = []
     for cell in without_difference(cells):
         ratios, rows = cell.ratios.copy(), None if cell.rows is None else cell.rows.copy()
         ratios[1] = np.log(effect)
         if rows is not None:
             rows[:, 1] = rows[:, -1]
-        found.append(Cell(cell.aspect, cell.seconds, ratios, rows))
-    return found
+        runs.append(Cell(cell.aspect, cell.seconds, ratios, rows))
+    return runs
 
 
 RUN_S, BUDGET_S, REPEATED = 8.0, 300.0, 0.2  # s of a run and of a budget; its share for repetitions

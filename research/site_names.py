@@ -59,15 +59,15 @@ class Share:
 
 def share_of(trace: Path) -> Share:
     summary = tool.summary(trace)
-    found = profile.of_process(trace, summary, profile.busiest(summary))
-    sites = [site for site in found.sites if site.number]
-    useful = [site for site in sites if is_useful(found, site.number)]
+    of_trace = profile.of_process(trace, summary, profile.busiest(summary))
+    sites = [site for site in of_trace.sites if site.number]
+    useful = [site for site in sites if is_useful(of_trace, site.number)]
     blocks, named = (sum(site.blocks for site in some) for some in (sites, useful))
     return Share(len(sites), len(useful), blocks, named)
 
 
-def is_useful(found: profile.Profile, site: int) -> bool:
-    place = found.useful(site)
+def is_useful(of_trace: profile.Profile, site: int) -> bool:
+    place = of_trace.useful(site)
     return place.is_named and not wrappers.is_wrapper(place)
 
 

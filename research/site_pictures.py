@@ -45,10 +45,10 @@ def pack(folder: Path) -> None:
     known = packed() if PACKED.exists() else {}
     moved: list[Path] = []
 
-    def line(found: re.Match[str]) -> str:
-        alt, name = found.groups()
+    def line(picture: re.Match[str]) -> str:
+        alt, name = picture.groups()
         if name in IN_REPOSITORY:
-            return found[0]
+            return picture[0]
         known[name] = (folder / name).read_text()
         moved.append(folder / name)
         return line_for(name, alt)

@@ -24,7 +24,7 @@ OTHER_WAYS = re.compile(
 
 def code_lines(text: str) -> list[str]:
     """Return the lines of `text` without comments and strings."""
-    return COMMENT_OR_STRING.sub(lambda found: "\n" * found[0].count("\n"), text).splitlines()
+    return COMMENT_OR_STRING.sub(lambda skipped: "\n" * skipped[0].count("\n"), text).splitlines()
 
 
 def check(root: Path, source: Path) -> list[str]:
@@ -32,9 +32,9 @@ def check(root: Path, source: Path) -> list[str]:
     if where == DOOR:
         return []
     return [
-        f"{where}:{number}: {found[0]}: use the types of {DOOR}, whose operations name their memory order"
+        f"{where}:{number}: {other_way[0]}: use the types of {DOOR}, whose operations name their memory order"
         for number, line in enumerate(code_lines(source.read_text()), 1)
-        for found in OTHER_WAYS.finditer(line)
+        for other_way in OTHER_WAYS.finditer(line)
     ]
 
 

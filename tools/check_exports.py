@@ -33,20 +33,20 @@ def symbols(library: str, *options: str) -> set[str]:
 
 def faults(library: str, expected: set[str]) -> list[str]:
     exported = symbols(library, "--defined-only")
-    found = [f"does not export {name}" for name in sorted(expected - exported)]
-    found += [f"exports {name}, which is not in the contract" for name in sorted(exported - expected)]
+    texts = [f"does not export {name}" for name in sorted(expected - exported)]
+    texts += [f"exports {name}, which is not in the contract" for name in sorted(exported - expected)]
     for line in lines_of("readelf", "-dW", library):
         if "(NEEDED)" in line:
             needed = line[line.index("[") + 1 : line.index("]")]
             if not needed.startswith(NEEDED_ALLOWED):
-                found.append(f"needs {needed}")
+                texts.append(f"needs {needed}")
     if "getenv" in symbols(library, "--undefined-only"):
-        found.append("reads the environment of set-user-id programs: getenv, which must be secure_getenv")
+        texts.append("reads the environment of set-user-id programs: getenv, which must be secure_getenv")
     if "__tls_get_addr" in symbols(library, "--undefined-only"):
-        found.append(
+        texts.append(
             "reaches thread-local memory through the dynamic loader; is -ftls-model=initial-exec lost?"
         )
-    return found
+    return texts
 
 
 def main() -> int | str:
@@ -58,8 +58,8 @@ def main() -> int | str:
     given = parser.parse_args()
     if not Path(given.library).is_file():
         parser.error(f"{given.library}: no such file")
-    found = faults(given.library, names_in(given.contract) | set(given.extra))
-    return "\n".join(f"{given.library} {fault}" for fault in found) or 0
+    texts = faults(given.library, names_in(given.contract) | set(given.extra))
+    return "\n".join(f"{given.library} {fault}" for fault in texts) or 0
 
 
 if __name__ == "__main__":

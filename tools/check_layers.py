@@ -27,10 +27,10 @@ class Rule:
     def match(self, path: str) -> str | None:
         """Return what the `*` of the part stands for in `path` ("" where it has none), or None."""
         pattern = re.escape(self.part).replace(r"\*", "([^/]+)") + r"(?:/|$)"
-        found = re.match(pattern, path)
-        if not found:
+        matched = re.match(pattern, path)
+        if not matched:
             return None
-        return found.group(1) if found.groups() else ""
+        return matched.group(1) if matched.groups() else ""
 
 
 def read_lists(layers: Path) -> list[Rule]:
@@ -104,11 +104,11 @@ def check_cpp(root: Path, rules: list[Rule]) -> list[str]:
     for source in cpp_sources(root):
         user = source.relative_to(root).as_posix()
         for number, line in enumerate(source.read_text().splitlines(), 1):
-            if not (found := INCLUDE.match(line)):
+            if not (named := INCLUDE.match(line)):
                 continue
-            used = resolve_include(root, source, found[1] or found[2])
-            if used is None and found[1]:
-                faults.append(f'{user}:{number}: "{found[1]}" is no file of this project; use <> for others')
+            used = resolve_include(root, source, named[1] or named[2])
+            if used is None and named[1]:
+                faults.append(f'{user}:{number}: "{named[1]}" is no file of this project; use <> for others')
             elif used and not allows(rules, user, used):
                 faults.append(f"{user}:{number}: LAYERS.md has no arrow to {used}")
     return faults

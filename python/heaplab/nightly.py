@@ -1,4 +1,4 @@
-"""One more campaign for an atlas, and what changed since the one before."""
+"""What `heaplab atlas --nightly` does: one more campaign for an atlas, and what has changed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,1 +1,1 @@
-"""Advice on the memory of a recorded program: what holds it under each allocator, what would give it back."""
+"""What `heaplab advise` does: what holds the memory of a recorded program, what would give it back."""

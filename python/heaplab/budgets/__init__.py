@@ -1,1 +1,1 @@
-"""Budgets: the allocations that a program may make, by thread and call site, in a file that is checked in."""
+"""What `heaplab budget` does: the allocations that a program may make, by thread and call site, in a file."""

@@ -1,4 +1,4 @@
-"""One experiment on many machines: a plan of shards that any engine can carry out, and what came back.
+"""What `heaplab cluster` does: a plan of shards that any engine can carry out, and what came back.
 
 A *plan* is a folder. Its file `plan.json` says what is measured, on which kinds of machine, in which
 *shards*: whole blocks on one node, because a comparison never crosses machines. A shard is a campaign like

@@ -1,1 +1,1 @@
-"""A process that runs already: which malloc serves it, where its memory lies, what its allocator says."""
+"""What `heaplab look` and `watch` tell of a process: its malloc, where its memory lies, what malloc says."""

@@ -1,1 +1,1 @@
-"""Whether a local allocator would pay in a subsystem of a recorded program, and in which."""
+"""What `heaplab advise --local` does: whether a local allocator would pay in a subsystem of a program."""

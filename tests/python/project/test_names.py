@@ -1,7 +1,7 @@
 """One name stands for one thing: no two classes and no two modules of the front end share one.
 
-And a name says what it holds: in C++ nothing is called `it`, in Python nothing `one`, and in the rooms of the
-front end nothing `found`.
+And a name says what it holds: in C++ nothing is called `it`, in Python nothing `one`, and in the front
+end and the tools nothing `found`.
 """
 
 import ast
@@ -130,9 +130,10 @@ def test_no_name_of_python_is_a_pronoun() -> None:
     assert places_that_bind("one", files) == []
 
 
-def test_the_front_end_names_a_value_by_what_it_is() -> None:
+def test_front_end_and_tools_name_a_value_by_what_it_is() -> None:
     files = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in STILL_FOUND]
-    assert places_that_bind("found", files) == []
+    scripts = [path for folder in ("research", "tools") for path in (ROOT / folder).rglob("*.py")]
+    assert places_that_bind("found", files + scripts) == []
     for room in STILL_FOUND:
         assert places_that_bind("found", (PACKAGE / room).rglob("*.py")), f"{room} can leave STILL_FOUND"
 
