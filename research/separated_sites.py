@@ -57,7 +57,7 @@ def main() -> None:
 
 def rows(folder: Path, case: str, arms: list[Arm]) -> Iterator[list[str]]:
     trace, program = folder / f"{case}.trace", (str(folder / "separable"), case)
-    run_record.with_stacks_in(trace, (*program, "0"), (), lambda _opened: None)
+    run_record.with_stacks_in(trace, (*program, "0"), (), lambda: None)
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
     treatments = [treatment for treatment in run_advise.treatments(arms) if not treatment.trim]

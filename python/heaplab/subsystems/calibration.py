@@ -12,6 +12,7 @@ from math import log2
 from pathlib import Path
 from statistics import median
 
+from heaplab.advise.replaying import LONGEST_S
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import environment_for, execute, failure
@@ -29,9 +30,9 @@ LIVING_TOGETHER = 0.5  # utilization from which Benchmark I is the nearest
 SETS = ("DS3", "DS4")  # of numbers, of strings
 VARIED = 0.1  # variation from which blocks of many sizes that die in any order are nearer than a queue
 SMALLEST = 8  # B
+ELEMENTS = 1 << 18  # of Benchmark I
 BLOCKS = 1 << 21  # of Benchmark III: what the first call in an aged heap takes is little beside them
 MOST_BYTES = 64 << 20  # that live at a time
-LONGEST_S = 60.0
 DIMENSIONS = ("density", "variation", "locality_dimension", "utilization_dimension", "contention_dimension")
 
 
@@ -58,9 +59,8 @@ def nearest(of: Subsystem) -> tuple[str, list[list[str]]]:
     blocks = max(of.acquired.blocks / max(of.episodes, 1), 1.0)
     if of.blow_up <= 1 / LIVING_TOGETHER:
         elements = 1 << min(max(round(log2(blocks)), 6), 16)
-        return "growth", [
-            ["--structure", made, "--elements", str(elements), "--buffer", "0"] for made in SETS
-        ]
+        rest = ["--elements", str(elements), "--operations", str(ELEMENTS), "--buffer", "0"]
+        return "growth", [["--structure", made, *rest] for made in SETS]
     mean = max(round(of.mean_size), SMALLEST)
     active = max(min(of.most_bytes, MOST_BYTES), 2 * mean)
     total = max(BLOCKS * mean, 4 * active)

@@ -76,6 +76,7 @@ def episodes(profile: Profile, judgement: Judgement) -> Drawing:
         for episode in largest:
             begin, end = (profile.time(stamp) / clock.factor for stamp in (episode.begin, episode.end))
             axis.hlines(episode.bytes / step.factor, begin, end, color=OWN, linewidth=3)
+            axis.plot(begin, episode.bytes / step.factor, "|", color=OWN, markersize=9)
         axis.set_ylim(0, 1.1 * most / step.factor)
         axis.set_xlim(0, max(profile.time(profile.last_stamp) / clock.factor, 1e-9))
         axis.set_xlabel(f"time ({clock.label})" if profile.timed else "events")
@@ -97,6 +98,7 @@ def promised(judgement: Judgement) -> Drawing:
             axis.hlines(place, seconds[0] / step.factor, seconds[2] / step.factor, color=color, linewidth=4)
             axis.plot(seconds[1] / step.factor, place, "o", color=color)
         axis.axvline(0, color=CHROME["muted"], linewidth=1)
+        axis.set_ylim(len(rows) - 0.5, -0.5)
         axis.set_yticks(range(len(rows)), [name for name, _, _ in rows])
         axis.set_xlabel(f"time less ({step.label})")
         alt = "; ".join(f"{name} {units.show(seconds[1], 's')}" for name, seconds, _ in rows)

@@ -1,5 +1,5 @@
 // Six subsystems whose answer is known: what local allocator pays, or what forbids it? A second argument,
-// `local`, carries the advice out.
+// `local`, takes one: for parser and orders as advised, for pictures and sums although nothing is gained.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -7,6 +7,7 @@
 #include <memory_resource>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heaplab/local/local.h"
@@ -61,11 +62,15 @@ PART void read_names(int number) {
 }
 
 // --- pictures: few large buffers that replace each other. A local allocator loses. ---
-PART void show_pictures() {
-  std::vector<char> shown[4];
+template <class Bytes>
+PART void show_pictures(typename Bytes::allocator_type from) {
+  Bytes shown[4]{Bytes(from), Bytes(from), Bytes(from), Bytes(from)};
   for (int i = 0; i < 20000; ++i) {
-    shown[i % 4] = std::vector<char>(20000 + next_random() % 30000);
-    result += shown[i % 4].size();
+    Bytes next(from);
+    next.reserve(20000 + next_random() % 30000);
+    next.push_back(static_cast<char>(i));
+    result += next.capacity();
+    shown[i % 4] = std::move(next);
   }
 }
 
@@ -80,9 +85,10 @@ PART void send_messages() {
 }
 
 // --- sums: hardly any time is spent in allocation. ---
-PART void add_up() {
+template <class List>
+PART void add_up(typename List::allocator_type from) {
   for (int i = 0; i < 300; ++i) {
-    std::list<int> few(10, i);
+    List few(10, i, from);
     for (int j = 0; j < 1000000; ++j) result = result * 3 + few.front();
   }
 }
@@ -112,8 +118,18 @@ int main(int count, char** words) {
   }
   if (what == "names")
     for (int i = 0; i < 400; ++i) read_names(i);
-  if (what == "pictures") show_pictures();
+  if (what == "pictures" && local) {
+    heaplab::local::multipool_resource pools;
+    show_pictures<std::pmr::vector<char>>(&pools);
+  } else if (what == "pictures") {
+    show_pictures<std::vector<char>>({});
+  }
   if (what == "messages") send_messages();
-  if (what == "sums") add_up();
+  if (what == "sums" && local) {
+    heaplab::local::multipool_resource pools;
+    add_up<std::pmr::list<int>>(&pools);
+  } else if (what == "sums") {
+    add_up<std::list<int>>({});
+  }
   return std::printf("%llu\n", static_cast<unsigned long long>(result)) < 0;
 }

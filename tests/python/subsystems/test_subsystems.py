@@ -23,6 +23,7 @@ from heaplab.traces.profile import of_process
 pytestmark = pytest.mark.starts_programs
 
 SOURCE = Path(__file__).with_name("programs.cpp")
+WORDS = str(SOURCE.with_name("words.lua"))
 HEADERS = Path(__file__).parents[3] / "include"
 COMPILER = ["g++", "-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
 PROGRAMS = ("parser", "orders", "names", "pictures", "messages", "sums")
@@ -206,6 +207,26 @@ def test_a_patch_compiles_beside_the_program(recorded: Recorded, program: str) -
         assert "std::pmr::list<std::array<char, 200ul>> made_1(&arena);" in text
     elif program != "names":
         assert "arena" not in text
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "words", "text", "result"),
+    [
+        ("json_documents.cpp", (), ("1",), '{"a": [1, {"b": "a text that needs memory of its own"}]}', "5"),
+        ("lua_script.cpp", ("-I/usr/include/lua5.4", "-llua5.4"), (WORDS, "1"), "a b a b", "4"),
+    ],
+)
+def test_libraries_find_the_same_with_a_local_allocator(
+    tmp_path: Path, source: str, flags: tuple[str, ...], words: tuple[str, ...], text: str, result: str
+) -> None:
+    program, read = tmp_path / "program", tmp_path / "text"
+    read.write_text(text)
+    subprocess.run(
+        [*COMPILER, "-fsanitize=address", SOURCE.with_name(source), *flags, "-o", program], check=True
+    )
+    for way in ("plain", "local"):
+        done = subprocess.run([program, way, *words, read], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == [result]
 
 
 def test_the_page_shows_dimensions_episodes_and_promises(recorded: Recorded) -> None:
