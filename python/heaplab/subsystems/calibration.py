@@ -45,14 +45,6 @@ class Calibration:
     savings: tuple[float, ...]  # in a fresh heap and in an aged one, with each of its forms
     faults: tuple[float, float]  # page faults in a fresh heap: of the global allocator, of the local one
 
-    @property
-    def least(self) -> float:
-        return min(self.savings)
-
-    @property
-    def most(self) -> float:
-        return max(self.savings)
-
 
 def nearest(of: Subsystem) -> tuple[str, list[list[str]]]:
     """The program and the options of each of its forms."""
@@ -78,11 +70,10 @@ def calibrated(
     told(f"calibrating by {name}")
     columns = [GLOBAL, COLUMNS[strategy]]
     heaps = [turns(name, [*form, *age], columns, arm) for form in forms for age in ((), ("--aged", AGED))]
-    fresh = heaps[0]
-    faults = [median(run["minor_faults"] for run in runs) for runs in fresh]
+    faults = [median(run["minor_faults"] for run in runs) for runs in heaps[0]]
     return Calibration(
         benchmark=f"{name} {' '.join(forms[0])}",
-        dimensions=tuple(fresh[0][0][dimension] for dimension in DIMENSIONS),
+        dimensions=tuple(heaps[0][0][0][dimension] for dimension in DIMENSIONS),
         savings=tuple(map(saved, heaps)),
         faults=(faults[0], faults[1]),
     )

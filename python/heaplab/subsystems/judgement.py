@@ -49,8 +49,8 @@ class Judgement:
         """Seconds, capped by the time that the subsystem's calls take."""
         if not self.calibration:
             return None
-        whole = self.measured.allocation_s
-        return self.calibration.least * whole, min(self.calibration.most, 1.0) * whole
+        savings, whole = self.calibration.savings, self.measured.allocation_s
+        return min(savings) * whole, min(max(savings), 1.0) * whole
 
     @property
     def why_not(self) -> str:
