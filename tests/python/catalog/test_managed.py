@@ -10,13 +10,16 @@ import pytest
 from laboratory import call, success
 from subprocesses import written
 
+from heaplab.analysis import Analysis
 from heaplab.arms import chosen_arms
 from heaplab.catalog import contents as catalogs, locate, native, obtain
 from heaplab.catalog.native import needed
 from heaplab.machine.execute import environment_for
+from heaplab.report.tables import metric_tables
 from heaplab.results import store
 from heaplab.results.own_program import MUTATOR
 from heaplab.results.records import Arm, Sample, Status
+from heaplab.text import units
 
 NEEDED = {"java": "javac", "go": "go"}
 ALONE = "--ticks 22 --time-quantum 100kB --no-access-live-objects"
@@ -188,10 +191,13 @@ def test_a_collector_is_an_arm_beside_allocators(catalog: Path, tmp_path: Path) 
     fast = results.libraries["fake-fast"]
     assert (fast.version, fast.proof) == ("fake 1.2 at fast", "the runtime's own word, --version")
     assert not fast.preload
-    pauses = [
-        run.sample.metrics["pauses"].value for run in results.runs if run.allocator == "fake" and run.sample
+    [study] = Analysis(results).studies
+    [(_, entries)] = metric_tables.numbers(study, "pauses").rows
+    assert [(entry.text, entry.small) for entry in entries] == [
+        (units.NOTHING, ""),
+        ("3.00", "n = 1"),
+        ("3.00", "n = 1"),
     ]
-    assert pauses == [3]
 
 
 def test_what_is_no_malloc_is_refused_where_a_malloc_is_meant(catalog: Path, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ def numbers(study: Study, metric: str) -> Table:
             if not isfinite(median.estimate):
                 entries.append(missing(study, cell, name))
                 continue
-            entries.append(_number(median, step, judged.get((cell, name)), chosen))
+            compared = isfinite(study.median(cell, study.baseline, metric).estimate)
+            entries.append(_number(median, step, judged.get((cell, name)) if compared else None, chosen))
         over = f" (over {study.cpus} CPUs)" if study.oversubscribed(cell) else ""  # threads share CPUs there
         rows.append((cell_name(cell) + over, entries))
     label = THOUSANDS.get(step.label, step.label)
@@ -40,11 +41,12 @@ def numbers(study: Study, metric: str) -> Table:
 
 
 def missing(study: Study, cell: MeasuredCell, candidate: str) -> Entry:
-    """The text in place of a figure: failed, with the reason; too short; or not run."""
+    """The text in place of a figure: it ran and has none; failed, with the reason; or not run."""
+    if (cell, candidate) in study.good:
+        return Entry(units.NOTHING, title="none, or too short to be seen")
     if reason := study.failure(cell, candidate):
         return Entry("failed", tone="failed", title=reason)
-    ran = (cell, candidate) in study.good
-    return Entry(units.NOTHING, title="too short to be seen" if ran else "not run")
+    return Entry(units.NOTHING, title="not run")
 
 
 def _number(
