@@ -39,7 +39,7 @@ EXPERIMENT = click.option(
     multiple=True,
     type=NAMES,
     metavar="ID,...",
-    help="Experiments by id, group, or glob of ids; may be repeated.",
+    help="Experiments by id, group, glob of ids, or file NAME.toml; may be repeated.",
 )
 INPUT = click.option(
     "--input", "source", type=PLACE, metavar="FILE", help="File that each run reads as its standard input."
