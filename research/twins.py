@@ -174,9 +174,9 @@ def ratios(values: dict[str, tuple[float, float]], names: list[str]) -> dict[str
     return {name: [values[name][kind] / (base[kind] or math.nan) for kind in (0, 1)] for name in names[1:]}
 
 
-def apart(one: dict[str, list[float]], other: dict[str, list[float]], kind: int) -> str:
+def apart(drawn: dict[str, list[float]], recorded: dict[str, list[float]], kind: int) -> str:
     """Median relative error and tau; the baseline, which is 1 in both, counts in the order."""
-    pairs = np.array([[one[name][kind], other[name][kind]] for name in other])
+    pairs = np.array([[drawn[name][kind], recorded[name][kind]] for name in recorded])
     if np.isnan(pairs).any():
         return "too small"
     error = median(abs(pairs[:, 0] / pairs[:, 1] - 1))
@@ -210,7 +210,10 @@ def page(found: list[dict[str, Any]], given: argparse.Namespace) -> str:
         marginals.append([*cells, f"{halves['life_ks']:.2f}, {halves['life_octaves']:.2f}", row["verdict"]])
         of = row["ratios"]
         costs.append(
-            [row["name"], *(apart(of[one], of[other], kind) for one, other in PAIRS for kind in (0, 1))]
+            [
+                row["name"],
+                *(apart(of[drawn], of[recorded], kind) for drawn, recorded in PAIRS for kind in (0, 1)),
+            ]
         )
     cost = "instructions" if given.instructions else "CPU time"
     return f"{table(COLUMNS, marginals)}\n{table([head.format(cost) for head in RATIOS], costs)}"

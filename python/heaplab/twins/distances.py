@@ -35,10 +35,10 @@ def gathered(lives: Lives) -> float:
     return float((burst_sizes(bursts(lives)) >= GATHERED).mean())
 
 
-def of_samples(one: Array, other: Array) -> tuple[float, float]:
+def of_samples(twin: Array, recorded: Array) -> tuple[float, float]:
     """The distances of Kolmogorov and Smirnov, and of Wasserstein."""
-    places = np.unique(np.concatenate((one, other)))
-    shares = [np.searchsorted(np.sort(each), places, side="right") / len(each) for each in (one, other)]
+    places = np.unique(np.concatenate((twin, recorded)))
+    shares = [np.searchsorted(np.sort(each), places, side="right") / len(each) for each in (twin, recorded)]
     apart = np.abs(shares[0] - shares[1])
     return float(apart.max()), float((apart[:-1] * np.diff(places)).sum())
 

@@ -85,8 +85,8 @@ def alike(window: Array, cell: Array) -> list[list[int]]:
 
     while len(groups) > 1:
         losses = [
-            (bits(one + other) - bits(one) - bits(other)) / (one.sum() + other.sum())
-            for one, other in pairwise(tables)
+            (bits(first + second) - bits(first) - bits(second)) / (first.sum() + second.sum())
+            for first, second in pairwise(tables)
         ]
         at = int(np.argmin(losses))
         if len(groups) <= MOST_PHASES and losses[at] > ALIKE:
