@@ -5,7 +5,7 @@ The first block of every comparison runs one after the other, and decides how it
 the comparison takes one more. Where a plan decided it, every block runs as the plan says, and counts.
 
 The budget is kept: a block is begun only if another one as long as the last block of its comparison fits, and
-a run that is alone ends at OVER times the budget at the latest. After FEWEST_RUNS and a QUARTER of what the
+a run that is alone ends before OVER times the budget is spent. After FEWEST_RUNS and a QUARTER of what the
 pilot runs left of the budget, the campaign ends with an error if not even two rounds fit. Runs that are void
 because of foreign load may take a FIFTH of the budget; later disturbed runs count.
 """
@@ -30,6 +30,7 @@ QUARTER = 0.25
 FEWEST_RUNS = 4
 FIFTH = 0.2
 SLACK_S = 5.0  # by which a budget of seconds may be exceeded
+OF_RUNS = 0.8  # of what a budget may be exceeded by; the rest is for verdicts and their output
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,12 @@ def begin_of_budget(now: float, spent: float, runs: Sequence[Run]) -> float:
 
 def end_of_budget(budget: float | None, began: float) -> float:
     """When a budget that began then is exceeded for good; infinity without a budget."""
-    return inf if budget is None else began + max(OVER * budget, budget + SLACK_S)
+    return inf if budget is None else began + budget + OF_RUNS * (longest(budget) - budget)
+
+
+def longest(budget: float) -> float:
+    """Seconds that all may take, measuring and what follows."""
+    return max(OVER * budget, budget + SLACK_S)
 
 
 @dataclass
@@ -282,14 +288,14 @@ class Runner:
         """Raise HeaplabError, early, if not even two rounds fit in the budget."""
         budget, elapsed = self.campaign.budget, self._elapsed()
         whole = elapsed + self._must()
-        if budget is None or whole <= max(OVER * budget, budget + SLACK_S):
+        if budget is None or whole <= longest(budget):
             return
         if self._finished < FEWEST_RUNS or elapsed - self.spent < QUARTER * (budget - self.spent):
             return
         five = OVER * (elapsed + self._pace() * (self._least * 5 / plan.ROUNDS_AT_LEAST - self._finished))
         raise HeaplabError(
-            f"two blocks of every cell take about {whole:.0f} s, more than the budget of {budget:g} s; "
-            f"the five that a verdict takes need --budget {five:.0f}s, or fewer arms or experiments"
+            f"two blocks of every cell take about {whole:.0f} s, more than the budget of {budget:.4g} "
+            f"s; the five that a verdict takes need --budget {five:.0f}s, or fewer arms or experiments"
         )
 
     def _pace(self) -> float:

@@ -1,5 +1,6 @@
 """`heaplab gate`: fails where NEW is worse than OLD."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,13 @@ def gate(extra: tuple[Path, ...], /, old: str, new: str, program: tuple[str, ...
       heaplab gate --baseline ls.json --update --budget 20s -- ls -l
       heaplab gate --baseline ls.json --budget 20s -- ls -l
     """
+    began = time.monotonic()  # of the budget: on a busy machine the imports below take seconds
     from heaplab.gate import auto_budget, run_baseline, run_gate
 
     automatic = options["budget"] == AUTO
     if automatic:
         options["budget"] = auto_budget.FIRST_LOOK_S
-    asked = GateOptions(**options, automatic=automatic)
+    asked = GateOptions(**options, automatic=automatic, began=began)
     if asked.baseline or asked.update:
         return run_baseline.gate(extra, old, new, program, asked)
     return run_gate.gate(extra, old, new, program, asked)

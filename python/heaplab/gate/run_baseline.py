@@ -94,7 +94,7 @@ def measured(extra: tuple[Path, ...], new: str, program: tuple[str, ...], option
     )
     folder = options.output or DEFAULT_PARENT / "gate"
     request = request_of(benchmark, arms, options)
-    limits, whole = run_gate.limits_of(options), WholeBudget(request.budget)
+    limits, whole = run_gate.limits_of(options), WholeBudget(request.budget, options.began)
     paths, stopped = run_gate.measured(request, folder, limits, options, whole)
     if stopped:
         raise click.exceptions.Exit(1)

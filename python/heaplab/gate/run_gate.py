@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,6 @@ from heaplab.comparison.shown_results import load, without_figure
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import auto_budget
-from heaplab.gate.auto_budget import in_words
 from heaplab.gate.count_instructions import counted, is_uncounted
 from heaplab.gate.fall_back import PointlessTimes, counts_of_silent
 from heaplab.gate.whole_budget import WholeBudget
@@ -53,7 +51,6 @@ def gate(
     options: GateOptions,
 ) -> int:
     """Compare, judge, print the result; return the exit status."""
-    began = time.monotonic()
     refuse_program_beside_suite(program, options.suite)
     subject = Subject(program=program, suite=options.suite, source=options.source)
     catalog = catalogs.load(extra)
@@ -63,7 +60,7 @@ def gate(
     arms, benchmark = compared(catalog, given, subject, options.quiet)
     request, folder = request_of(benchmark, arms, options), options.output or DEFAULT_PARENT / "gate"
     limits = limits_of(options)
-    whole = WholeBudget(auto_budget.MOST_S if options.automatic else request.budget, began)
+    whole = WholeBudget(auto_budget.MOST_S if options.automatic else request.budget, options.began)
     paths, stopped = measured(request, folder, limits, options, whole)
     if options.instructions == COUNTERS and not stopped:
         timed = analysis.Analysis(load(paths[0]))
@@ -76,18 +73,18 @@ def measured(
     request: Request, folder: Path, limits: analysis.GateLimits, options: GateOptions, whole: WholeBudget
 ) -> tuple[list[Path], str]:
     """The results files of a gate, and why measuring was stopped, "" if it was not."""
-    request = replace(request, precision=precision_of(options, limits))
-    paths, share = [], 1.0
+    asked = replace(request, precision=precision_of(options, limits))
+    paths: list[Path] = []
     if options.instructions != COUNTERS:
         part = COUNTED_SHARE if options.instructions == CALLGRIND else 1.0
-        budget = request.budget and part * request.budget
-        paths = counted(replace(request, budget=budget), folder, options, part)
-        request, share = whole.rest(request)
+        request, share = whole.rest(asked, part)
+        paths = counted(request, folder, options, share)
     if options.instructions == ONLY_CALLGRIND:
         return paths, ""
+    request, share = whole.rest(asked)
     campaign, needed = opened_for(request, folder, options, share)
     pointless = PointlessTimes(request, limits, whole) if options.auto else None
-    outlook = BudgetOutlook(limits.slower, request.budget)
+    outlook = BudgetOutlook(limits.slower, asked.budget)
     stopped = run_campaign(campaign, needed, options, TO_GO_ON, pointless, outlook)
     if options.automatic and not stopped:
         stopped = auto_budget.go_on(campaign.store.path, request, limits, options, pointless)
@@ -185,12 +182,8 @@ def judged(
         pilots = [result.campaign.pilot for result in results if result.campaign.pilot]
         coverage = pilots[0].coverage if pilots else ()
         return analysis.Gate(cells, lost, coverage, analysis.beside(measured, kept), remarks)
-    short = [result.campaign.budget for result in results if result.end and result.end.reason == "budget"]
-    if short and short[0]:
-        raise HeaplabError(
-            f"gate: the budget of {in_words(short[0])} was spent before anything was measured: "
-            "give --budget more time"
-        )
+    if any(result.end and result.end.reason == "budget" for result in results):
+        raise HeaplabError("gate: the budget was spent before anything was measured: give --budget more time")
     raise HeaplabError("gate: there is nothing to judge")
 
 

@@ -19,9 +19,9 @@ class WholeBudget:
         """Seconds; infinite without a budget."""
         return inf if self.seconds is None else max(0.0, self.began + self.seconds - time.monotonic())
 
-    def rest(self, request: Request) -> tuple[Request, float]:
-        """The request with no more than what is left as its budget, and which share of its own that is."""
+    def rest(self, request: Request, part: float = 1.0) -> tuple[Request, float]:
+        """The request with this part of what is left as its budget, and which share of its own that is."""
         if request.budget is None:
             return request, 1.0
-        budget = min(request.budget, max(LEAST_S, self.left))
+        budget = part * min(request.budget, max(LEAST_S, self.left))
         return replace(request, budget=budget), budget / request.budget

@@ -1,5 +1,6 @@
 """The values of the options that commands which measure share, as one object that modules pass on."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,3 +73,4 @@ class GateOptions(HowOptions):
     bencher: Path | None = None
     baseline: Path | None = None
     update: bool = False
+    began: float = field(default_factory=time.monotonic)  # the command, and with it its budget

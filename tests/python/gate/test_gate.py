@@ -283,6 +283,15 @@ def test_counts_that_have_no_room_are_not_begun_and_the_budget_that_has_is_named
     assert re.search(r"about \d+s, and [45]s are left: --budget \d+s has room", capsys.readouterr().err)
 
 
+def test_what_was_spent_since_the_command_began_is_missing_in_the_budget_of_what_is_measured_first() -> None:
+    request = replace(request_of_simulated(), budget=20.0)
+    whole = WholeBudget(20.0, gate_options(began=time.monotonic() - 15).began)
+    (all_of_it, share), (half, part) = whole.rest(request), whole.rest(request, 0.5)
+    assert 0 < all_of_it.budget <= 5
+    assert 0 < half.budget <= 2.5
+    assert (share, part) == pytest.approx((all_of_it.budget / 20, half.budget / 20))
+
+
 def test_a_limit_stays_where_the_baseline_differs_more_from_itself(tmp_path: Path) -> None:
     def uneven(name: str, _cell: dict) -> tuple[float, float]:
         return (1.15 if name.endswith(CONTROL_SUFFIX) else 1.08 if name == "new" else 1.0), 1.0
@@ -480,7 +489,7 @@ def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path)
     begun = [record for record in synthetic.campaign(["old", "new"]) if not isinstance(record, Run | End)]
     begun[0] = begun[0].model_copy(update={"budget": 15.0})
     path = synthetic.write([*begun, End(reason="budget")], tmp_path / "results.jsonl")
-    with pytest.raises(HeaplabError, match="the budget of 15s was spent before anything was measured"):
+    with pytest.raises(HeaplabError, match="the budget was spent before anything was measured"):
         run_gate.judged([store.load(path)], LIMITS)
 
 
