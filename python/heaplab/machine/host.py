@@ -116,7 +116,7 @@ def bracketed(choice: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class CpuTime:
-    """CPU seconds used so far."""
+    """CPU seconds used so far, on the CPUs that this process may use."""
 
     machine: float  # of all processes, with `stolen`
     own: float  # of heaplab and its finished children
@@ -126,10 +126,13 @@ class CpuTime:
     def now(cls) -> Self:
         try:
             with open("/proc/stat", "rb") as stream:
-                line = stream.readline()
+                lines = stream.readlines()
         except OSError as error:
             raise HeaplabError("nothing can be measured here: /proc is not mounted") from error
-        user, nice, system, _idle, _wait, irq, softirq, steal = map(int, line.split()[1:9])
+        usable = {b"cpu%d" % cpu for cpu in os.sched_getaffinity(0)}
+        chosen = [line for line in lines if line.split()[0] in usable] or lines[:1]
+        counts = [map(int, line.split()[1:9]) for line in chosen]
+        user, nice, system, _idle, _wait, irq, softirq, steal = map(sum, zip(*counts, strict=True))
         usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return cls(
             machine=(user + nice + system + irq + softirq + steal) / CLOCK_TICKS,
@@ -145,7 +148,7 @@ class CpuTime:
 
 def foreign_limit(wall: float) -> float:
     """CPU seconds that other processes may use during a run of `wall` seconds without voiding the run."""
-    return FOREIGN_SHARE * wall * (os.cpu_count() or 1) + FOREIGN_ROUNDING_S
+    return FOREIGN_SHARE * wall * len(os.sched_getaffinity(0)) + FOREIGN_ROUNDING_S
 
 
 def warm_memory(wanted: int) -> float:
