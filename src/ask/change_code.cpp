@@ -32,7 +32,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 50ms;  // as long as no thread runs
+constexpr auto patience = 50ms;      // as long as no thread runs
+constexpr auto late_patience = 10s;  // for a thread that is about to stop, while the others go on
 constexpr std::size_t word = sizeof(std::uint64_t);
 
 struct change {
@@ -137,14 +138,25 @@ private:
       if (thread) found.push_back(*std::move(thread));
     }
     for (traced_thread& thread : found) thread.interrupt();
+    std::vector<traced_thread*> late;
     for (traced_thread& thread : found) {
       const pid_t id = thread.id();
       if (thread.wait_until_stopped(end))
         threads_.emplace(id, std::move(thread));
       else if (::tgkill(process_, id, 0) == 0)
-        throw not_now("thread " + std::to_string(id) + " waits for a disk, or is stopped by a signal");
+        late.push_back(&thread);
     }
+    if (!late.empty()) give_up(late);
     return !found.empty();
+  }
+
+  // All others go on. A late thread that was left alone would see the end of its system call (EINTR).
+  [[noreturn]] void give_up(const std::vector<traced_thread*>& late) {
+    threads_.clear();
+    const moment end = std::chrono::steady_clock::now() + late_patience;
+    for (traced_thread* const thread : late) thread->wait_until_stopped(end);
+    const std::string id = std::to_string(late.front()->id());
+    throw not_now("thread " + id + " waits for a disk, or is stopped by a signal");
   }
 
   static bool is_inside(std::uint64_t address, const std::vector<change>& changes) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -91,16 +92,20 @@ place place_of_program() {
   return found;
 }
 
-// Memory below the code, so near that displacements of 32 bits reach the code's data from there. Above a
-// program its heap grows (brk).
-void* map_near(std::uint64_t lowest, std::size_t bytes) {
+// Memory so near to code that displacements of 32 bits reach the code's data from there: below the code if
+// that is free, since above a program its heap grows (brk). Below the C library there may be many stacks.
+void* map_near(std::uint64_t code, std::size_t bytes) {
   constexpr std::uint64_t nearest = 1 << 16, step = 1 << 16;
-  for (std::uint64_t below = nearest + bytes; below < furthest && below < lowest; below += step) {
-    void* const wanted = reinterpret_cast<void*>((lowest - below) / page * page);
-    void* const at = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (at == wanted) return at;
-    if (at != MAP_FAILED) ::munmap(at, bytes);  // a kernel that does not know the flag
+  for (const bool is_above : {false, true}) {
+    for (std::uint64_t distance = nearest + bytes; distance < furthest; distance += step) {
+      if (!is_above && distance >= code) break;
+      const std::uint64_t place = is_above ? code + distance : code - distance;
+      void* const wanted = reinterpret_cast<void*>(place / page * page);
+      void* const at = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (at == wanted) return at;
+      if (at != MAP_FAILED) ::munmap(at, bytes);  // a kernel that does not know the flag
+    }
   }
   return nullptr;
 }
@@ -200,7 +205,8 @@ private:
   redirected_entry* room_near(std::uint64_t address, std::size_t wanted) {
     if (used_ != 0) {
       const region& last = regions_[used_ - 1];
-      const std::uint64_t distance = address - reinterpret_cast<std::uint64_t>(last.entries);
+      const auto at = reinterpret_cast<std::uint64_t>(last.entries);
+      const std::uint64_t distance = std::max(address, at) - std::min(address, at);
       const bool has_room = (last.count + 1) * sizeof(redirected_entry) <= last.bytes;
       if (!last.is_code && has_room && distance < furthest) return last.entries + last.count;
     }

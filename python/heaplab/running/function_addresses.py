@@ -48,7 +48,6 @@ class Room(NamedTuple):
 class Layout:
     """What the file of a module holds, by addresses without the bias of a process."""
 
-    first: int  # page of the first segment
     functions: list[Function]
     addresses: dict[str, int]  # of functions that can be called, by name
     texts: list[tuple[int, int, bytes]]  # code: begin, end, content
@@ -66,8 +65,14 @@ def layout_of(file: Path) -> Layout:
         ]
         functions, addresses = functions_of(opened)
         rooms = [Room(end + -end % 16, -end % PAGE - -end % 16) for _, end, _ in texts]
-        first = min(segment["p_vaddr"] for segment in segments) // PAGE * PAGE
-        return Layout(first, functions, addresses, texts, rooms)
+        return Layout(functions, addresses, texts, rooms)
+
+
+@read_once
+def first_page_of(file: Path) -> int:
+    """The address of the first segment: without the symbols, of which some programs have very many."""
+    with elf.opened(file, "not an ELF library") as opened:
+        return int(min(segment["p_vaddr"] for segment in opened.iter_segments("PT_LOAD")) // PAGE * PAGE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Symbols:
 
     @property
     def bias(self) -> int:
-        return self.module.start - self._layout.first
+        return self.module.start - first_page_of(self.module.file)
 
     def address(self, name: str) -> int | None:
         """The address of a function; None if the module does not export it as such."""
