@@ -12,14 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PACKED = Path(__file__).with_name("pictures.tar.xz")
-IN_REPOSITORY = {  # one or two of each publication, which the pages show wherever they are read
-    "acdc-ismm13-fig11-1.svg",
-    "acdc-ismm13-fig22-1.svg",
+IN_REPOSITORY = {  # which the pages show wherever they are read
     "llheap-chapter-churn-1.svg",
-    "p0213-locality-1.svg",
     "scalloc-oopsla15-fig06-1.svg",
     "scalloc-oopsla15-fig08-1.svg",
-    "scalloc-oopsla15-fig12-1.svg",
 }
 PICTURE = re.compile(r"!\[([^]]*)\]\(([\w-]+[.]svg)\)")
 LINE = re.compile(r"^\*On the site, `([\w-]+[.]svg)`: ([^]\n]*)\*$", re.MULTILINE)
