@@ -177,7 +177,7 @@ def test_heaplab_may_be_killed_while_it_records(tmp_path: Path, guarded: Path) -
         before = code(pid)
         command = [*HEAPLAB, "record", "--pid", str(pid), "-o", "x.trace"]
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as heaplab:
-            until(lambda: list(raw.glob("*.raw")), "a recorded call")
+            until(lambda: list(raw.glob("*.raw")) and not is_off(raw), "a recording that is on")
             heaplab.kill()
         until(lambda: is_off(raw), "the end of a recording that nobody keeps")
         recording.remove(raw)
