@@ -35,8 +35,7 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
 @click.option(
     "--paused",
     is_flag=True,
-    help="Begin to record when this command gets SIGUSR1; what lives then is in the trace too. SIGUSR2 "
-    "always ends the recording, and PROGRAM goes on alone.",
+    help="Begin at SIGUSR1, with what lives then. SIGUSR2 always ends the recording; PROGRAM goes on alone.",
 )
 @click.option(
     "--stacks",
@@ -56,8 +55,7 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
     "--functions",
     type=NAMES,
     default=(),
-    help="Record these functions as calls of a malloc, such as pool_get=malloc,pool_put=free: names in the "
-    "program's table of symbols. By default those of a malloc that is known.",
+    help="Record these functions, by symbol, such as pool_get=malloc.  [default: those of known mallocs]",
 )
 @SAMPLE
 @EVERY
