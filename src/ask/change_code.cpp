@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -93,10 +94,11 @@ std::vector<mapping> mappings_of(pid_t process) {
   if (file == nullptr) return found;
   char line[4096 + 128];
   while (std::fgets(line, sizeof line, file) != nullptr) {
-    unsigned long begin = 0, end = 0;
-    char permissions[8] = "";
-    if (std::sscanf(line, "%lx-%lx %7s", &begin, &end, permissions) == 3 && permissions[1] == 'w')
-      found.push_back({begin, end});
+    char* rest = nullptr;  // BEGIN-END rw...
+    const std::uint64_t begin = std::strtoull(line, &rest, 16);
+    if (*rest != '-') continue;
+    const std::uint64_t end = std::strtoull(rest + 1, &rest, 16);
+    if (std::strlen(rest) > 2 && rest[2] == 'w') found.push_back({begin, end});
   }
   std::fclose(file);
   return found;

@@ -248,7 +248,7 @@ private:
   }
 
   template <contents Wanted>
-  static void* allocate_in(lab_type& local, std::size_t bytes, bool leaves_cache) {
+  HEAPLAB_FAST_PATH static void* allocate_in(lab_type& local, std::size_t bytes, bool leaves_cache) {
     const unsigned class_index = classes::index_of(bytes + Config.canary_bytes);
     bool is_zero = false;
     void* block = front_.try_allocate(local, class_index);

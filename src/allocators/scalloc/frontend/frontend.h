@@ -268,7 +268,7 @@ private:
 
   // Free lists.
   class returned_blocks;
-  static void* pop_and_fill(const lab_type& home, lab_type& local, unsigned class_index, span_type& hot);
+  static void* pop_and_fill(lab_type& local, unsigned class_index, span_type& hot);
   void make_room(lab_type& local, unsigned class_index);
   void empty_lists(lab_type& local);
 

@@ -11,7 +11,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 HEAPLAB_FAST_PATH void* frontend<Traits>::allocate_slow(lab_type& local, unsigned class_index,
                                                         bool& is_zero) {
-  if (local.home != &local) [[unlikely]]
+  if (local.shares_home()) [[unlikely]]
     return allocate_at_home(local, class_index, is_zero);
   return allocate_from(local, local, class_index, is_zero);
 }
@@ -30,12 +30,12 @@ HEAPLAB_OUT_OF_LINE void* frontend<Traits>::allocate_from(lab_type& home, lab_ty
   do {
     span_type& hot = *home.hot[class_index];
     if (hot.local_list != nullptr || refill(hot, life_.limits_of(class_index).refill_count))
-      return pop_and_fill(home, local, class_index, hot);
+      return pop_and_fill(local, class_index, hot);
     const std::uint32_t written = hot.resident_bytes();
     if (&hot == &no_span<Traits> || !extend(hot)) continue;
     if constexpr (Traits::settings.hardened)
       local.quarantine.for_each([](void* freed) { check_first_word(freed); });
-    void* const block = pop_and_fill(home, local, class_index, hot);
+    void* const block = pop_and_fill(local, class_index, hot);
     is_zero = hot.offset_of(block) >= written;
     if constexpr (!Traits::settings.hardened)
       hot.secrets.link(block, nullptr);

@@ -40,6 +40,7 @@ struct alignas(cache_line_bytes) lab {
   // The buffer whose spans fill these lists, and take blocks of them back: the buffer itself, or a shared one
   // (home_use). Owner only, as is whether the owner is at work there, which a child of fork asks.
   lab* home = this;
+  bool shares_home() const { return Traits::settings.own_spans_per_column > 0 && home != this; }
   bool is_at_home = false;
   // Whether the buffer is the home of several threads. Constant.
   bool is_shared = false;
@@ -115,7 +116,8 @@ class home_use {
 public:
   lab<Traits>& home;
 
-  explicit home_use(lab<Traits>& local) : home(*local.home), guest_(&home == &local ? nullptr : &local) {
+  explicit home_use(lab<Traits>& local)
+      : home(local.shares_home() ? *local.home : local), guest_(local.shares_home() ? &local : nullptr) {
     if (guest_ != nullptr) [[unlikely]]
       enter(*guest_);
   }

@@ -96,12 +96,12 @@ void frontend<Traits>::take_back(lab_type& local, unsigned class_index, void* co
 // The blocks of the hot span's list are for the thread's, which is empty, and the first of them for the
 // caller; of a shared span no more than the thread's list may hold. Precondition: the hot span has a block.
 template <class Traits>
-HEAPLAB_FAST_PATH void* frontend<Traits>::pop_and_fill(const lab_type& home, lab_type& local,
-                                                       unsigned class_index, span_type& hot) {
+HEAPLAB_FAST_PATH void* frontend<Traits>::pop_and_fill(lab_type& local, unsigned class_index,
+                                                       span_type& hot) {
   if constexpr (has_lists)
     if (hot.secrets.next_of(hot.local_list) != nullptr) {
       std::uint32_t count;
-      const bool is_shared = &home != &local;
+      const bool is_shared = local.shares_home();
       void* const first =
           is_shared ? hot.take(local.lists.limit_of(class_index), count) : hot.take_all(count);
       local.lists.fill(class_index, first, count);

@@ -64,6 +64,7 @@ constexpr config cores() {
   config result = standard();
   result.name = "scalloc-cores";
   result.core_caches = true;
+  result.own_spans_per_column = 0;  // the threads of a CPU share a buffer anyway
   return result;
 }
 
