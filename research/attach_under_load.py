@@ -61,8 +61,8 @@ def main() -> int:
     stood: list[float] = []
     faults: list[str] = []
     for _ in range(given.times):
-        found, fault = attached(given.pid, given.seconds, given.sample)
-        stood += found
+        times, fault = attached(given.pid, given.seconds, given.sample)
+        stood += times
         faults += [fault] if fault else []
     load_failed = load is not None and load.poll() is not None
     if load and not load_failed:

@@ -134,8 +134,8 @@ def judged(folder: Path, command: tuple[str, ...], subsystem: str, arm: Arm) -> 
     run_record.with_stacks_in(trace, command, (), lambda: None)
     summary, number = summary_and_process(trace, None)
     profile = of_process(trace, summary, number)
-    [found] = run_local.judgements(Recording(trace, number, folder), profile, (subsystem,), [arm])
-    return found
+    [judgement] = run_local.judgements(Recording(trace, number, folder), profile, (subsystem,), [arm])
+    return judgement
 
 
 def run(command: Sequence[str], arm: Arm) -> Run:

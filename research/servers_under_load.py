@@ -149,8 +149,8 @@ def compared(server: Driven, folder: Path, rounds: int, budget: float, seed: int
 
 def rounds_for(server: Driven, folder: Path, share: float) -> int:
     """The rounds in a call that take so much of a request."""
-    found, _ = compared(server, folder, TRIED_ROUNDS, TRIED_S, seed=0)
-    return round(TRIED_ROUNDS * share / (found["ratio"] - 1))
+    told, _ = compared(server, folder, TRIED_ROUNDS, TRIED_S, seed=0)
+    return round(TRIED_ROUNDS * share / (told["ratio"] - 1))
 
 
 def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
@@ -167,9 +167,9 @@ def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
                 compared(server, folder, rounds, given.budget, given.seed + number)
                 for number in range(given.tries)
             ]
-        names = Counter(found["verdict"] for found, _ in tries)
+        names = Counter(told["verdict"] for told, _ in tries)
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in names.items())
-        ratios, blocks = ([found[key] for found, _ in tries] for key in ("ratio", "pairs"))
+        ratios, blocks = ([told[key] for told, _ in tries] for key in ("ratio", "pairs"))
         took = max(took for _, took in tries)
         row = (name, given.busy, f"{PLANTED:.0%}, {rounds} rounds a call", verdicts)
         figures = (f"{min(ratios):.2f}-{max(ratios):.2f}", f"{min(blocks)}-{max(blocks)}", f"{took:.0f} s")

@@ -92,8 +92,8 @@ def of_program(name: str, given: argparse.Namespace, arms: dict[str, dict[str, s
             subprocess.run(words, cwd=scratch, check=True, stdout=subprocess.DEVNULL)
     kept = folder / ("instructions.json" if given.instructions else "results.json")
     if kept.exists():
-        found: dict[str, Any] = json.loads(kept.read_text())
-        return found
+        known: dict[str, Any] = json.loads(kept.read_text())
+        return known
     summary = tool.summary(trace)
     number = busiest(summary)
     lives = lives_of(trace, number, int(summary["processes"][number]["process"]["ticks_per_second"]))
@@ -110,7 +110,7 @@ def of_program(name: str, given: argparse.Namespace, arms: dict[str, dict[str, s
         replay = native.needed(native.program(OwnProgram("replay")), "replay")
         commands[what] = [replay, "--file", recorded_trace.workload_of(made, quiet=True)]
     measured = {what: ratios(measure(command, given, arms), list(arms)) for what, command in commands.items()}
-    found = {
+    result = {
         "name": name,
         "blocks": len(lives),
         "bytes": (folder / "x.twin").stat().st_size,
@@ -118,8 +118,8 @@ def of_program(name: str, given: argparse.Namespace, arms: dict[str, dict[str, s
         "verdict": verdict(errors, "ACDC-like"),
         "ratios": measured,
     }
-    kept.write_text(json.dumps(found, indent=1))
-    return found
+    kept.write_text(json.dumps(result, indent=1))
+    return result
 
 
 def acdc(parameters: acdc_parameters.Parameters) -> list[str | Path]:
@@ -199,9 +199,9 @@ def table(heads: Sequence[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)) + "\n"
 
 
-def page(found: list[dict[str, Any]], given: argparse.Namespace) -> str:
+def page(results: list[dict[str, Any]], given: argparse.Namespace) -> str:
     marginals, costs = [], []
-    for row in found:
+    for row in results:
         whole, half, halves = (row["errors"][name] for name in (WHOLE, HALVES, BETWEEN))
         cells = [row["name"], f"{row['blocks']:,}", f"{row['bytes'] / 1024:.0f}"]
         for errors in (whole, half):

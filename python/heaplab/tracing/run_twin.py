@@ -48,11 +48,11 @@ def twin_of(lives: Lives) -> Twin:
     """The twin with its errors."""
     twin = fitting.fit(lives)
     first, second = lives.halves()
-    found = {WHOLE: distances.errors(drawing.draw(twin), lives)}
+    errors = {WHOLE: distances.errors(drawing.draw(twin), lives)}
     if len(first) and len(second):
-        found[HALVES] = distances.errors(drawing.draw(fitting.fit(first)), second)
-        found[BETWEEN] = distances.errors(first, second)
-    return replace(twin, errors=found)
+        errors[HALVES] = distances.errors(drawing.draw(fitting.fit(first)), second)
+        errors[BETWEEN] = distances.errors(first, second)
+    return replace(twin, errors=errors)
 
 
 def write_experiment(lives: Lives, output: Path) -> list[str]:

@@ -49,7 +49,7 @@ def fit(lives: Lives) -> Parameters:
     sizes, ages = alike if fixed else by_formula
     some = counts >= LEAST_OF_BATCH
     remote = lives.is_remote[lives.has_died]
-    found = Parameters(
+    parameters = Parameters(
         threads=threads,
         min_size=sizes.least,
         max_size=sizes.most,
@@ -63,8 +63,8 @@ def fit(lives: Lives) -> Parameters:
         permanent_objects_ratio=round(100 * ages.stays, 2),
     )
     # A tick ends with the class that exceeds the quantum.
-    quantum_left = max(int(ages.quantum - found.overshoot()), 1)
-    return Parameters(**(vars(found) | {"time_quantum": quantum_left}))
+    quantum_left = max(int(ages.quantum - parameters.overshoot()), 1)
+    return Parameters(**(vars(parameters) | {"time_quantum": quantum_left}))
 
 
 def active_threads(lives: Lives) -> int:
@@ -80,10 +80,10 @@ def batches(lives: Lives, burst: Array) -> Array:
     keys = np.stack([lives.thread, lives.size, burst])[:, order]
     begins = np.ones(len(lives), dtype=bool)
     begins[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    found = np.empty(len(lives), dtype=np.int64)
-    found[order] = np.cumsum(begins)
-    found[burst < 0] = -1
-    return np.where(found >= 0, np.unique(found, return_inverse=True)[1] - (burst < 0).any(), -1)
+    batch = np.empty(len(lives), dtype=np.int64)
+    batch[order] = np.cumsum(begins)
+    batch[burst < 0] = -1
+    return np.where(batch >= 0, np.unique(batch, return_inverse=True)[1] - (burst < 0).any(), -1)
 
 
 def freed_at_home(lives: Lives) -> Array:
@@ -94,11 +94,11 @@ def freed_at_home(lives: Lives) -> Array:
 
 def own_life(lives: Lives) -> Array:
     """The bytes that the thread of a block's birth allocates until its death: threads advance unevenly."""
-    found = np.empty(len(lives), dtype=np.int64)
+    life = np.empty(len(lives), dtype=np.int64)
     for thread in np.unique(lives.thread):
         own = np.flatnonzero(lives.thread == thread)
-        found[own] = own_clock(lives, own, lives.died[own]) - np.cumsum(ticks_of(lives.size[own]))
-    return np.maximum(found, 0)
+        life[own] = own_clock(lives, own, lives.died[own]) - np.cumsum(ticks_of(lives.size[own]))
+    return np.maximum(life, 0)
 
 
 def own_clock(lives: Lives, own: Array, at: Array) -> Array:
@@ -127,9 +127,9 @@ def ages_of(life: Array, has_died: Array, quantum: float, power: int) -> Ages:
     """The best shortest and longest liveness. `power`: of the number of objects (Parameters.objects)."""
     longest = float(np.quantile(life[has_died], 0.99)) if has_died.any() else quantum
     begin = int(np.ceil(np.log2(max(longest / MOST_LIVENESS / quantum, 1.0))))
-    found = [ages_with(life, has_died, quantum * 2.0**step, power) for step in range(begin, begin + QUANTA)]
-    best = min(each.apart for each in found)
-    return next(each for each in found if each.apart <= best + BETTER)
+    tried = [ages_with(life, has_died, quantum * 2.0**step, power) for step in range(begin, begin + QUANTA)]
+    best = min(each.apart for each in tried)
+    return next(each for each in tried if each.apart <= best + BETTER)
 
 
 def ages_with(life: Array, has_died: Array, quantum: float, power: int) -> Ages:

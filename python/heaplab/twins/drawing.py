@@ -92,8 +92,8 @@ def births_of(twin: Twin, phase: Phase, random: np.random.Generator) -> Births:
     thread = random.choice(threads, size=len(first), p=births / births.sum())[run]
     other = np.where(remote, others(phase, thread, random), 0)
     order = np.argsort(place[run], kind="stable")
-    found = (size, age, masses, thread, other, zeroed)
-    return Births(*(each[order] for each in found))
+    of_births = (size, age, masses, thread, other, zeroed)
+    return Births(*(each[order] for each in of_births))
 
 
 def runs_of(age: Array, span: float, runs: int) -> Array:
@@ -138,13 +138,13 @@ def masses_of(phase: Phase, life: Array, random: np.random.Generator) -> Array:
 
 def others(phase: Phase, thread: Array, random: np.random.Generator) -> Array:
     """For each block a thread that may free it, not its own; 0 where the recording has none."""
-    found = np.zeros(len(thread), dtype=np.int64)
+    threads = np.zeros(len(thread), dtype=np.int64)
     rows = np.array(phase.freed_by, dtype=np.int64).reshape(-1, 3)
     for maker in np.unique(rows[:, 0]):
         of = rows[rows[:, 0] == maker]
         mine = thread == maker
-        found[mine] = random.choice(of[:, 1], size=mine.sum(), p=of[:, 2] / of[:, 2].sum())
-    return found
+        threads[mine] = random.choice(of[:, 1], size=mine.sum(), p=of[:, 2] / of[:, 2].sum())
+    return threads
 
 
 def deaths_of(births: Births, ends: Array) -> Array:
@@ -168,6 +168,6 @@ def order_of(phase: Phase, death: Array, births: Array, random: np.random.Genera
 
 def ranks_by(death: Array, key: Array) -> Array:
     order = np.lexsort((key, death))
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.arange(len(order))
-    return found
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks

@@ -43,16 +43,16 @@ def size_classes(size: Array) -> list[Row]:
     values, blocks = np.unique(size, return_counts=True)
     exact = set(values[np.argsort(-blocks, kind="stable")[:EXACT]].tolist())
     exact |= set(values[np.argsort(-blocks * values, kind="stable")[:EXACT]].tolist())
-    found: list[Row] = []
+    bounds: list[Row] = []
     last: object = None
     for value in values.tolist():
         kind: object = "exact" if value in exact else int(2 * np.log2(max(value, 1)))
         if kind == "exact" or kind != last:
-            found.append([value, value])
+            bounds.append([value, value])
         else:
-            found[-1][1] = value
+            bounds[-1][1] = value
         last = kind
-    return found
+    return bounds
 
 
 def phases_of(lives: Lives, size: Array, life: Array, classes: int) -> list[Phase]:
@@ -128,9 +128,9 @@ def table(keys: list[Array], columns: list[Array]) -> list[Row]:
     if not len(keys[0]):
         return []
     shape = [int(key.max()) + 1 for key in keys]
-    found, inverse = np.unique(np.ravel_multi_index(keys, shape), return_inverse=True)
+    keys_seen, inverse = np.unique(np.ravel_multi_index(keys, shape), return_inverse=True)
     sums = [np.bincount(inverse, weights=column.astype(float)) for column in columns]
-    rows: list[Row] = np.column_stack([*np.unravel_index(found, shape), *sums]).astype(np.int64).tolist()
+    rows: list[Row] = np.column_stack([*np.unravel_index(keys_seen, shape), *sums]).astype(np.int64).tolist()
     return rows
 
 
@@ -149,17 +149,17 @@ def begins_run(lives: Lives, of: Array) -> Array:
     """Whether the thread's birth before was of another size, or of a block that dies sooner."""
     by_thread = np.argsort(lives.thread[of], kind="stable")
     size, thread, died = (each[of][by_thread] for each in (lives.size, lives.thread, lives.died))
-    found = np.ones(len(of), dtype=bool)
-    found[by_thread[1:]] = (size[1:] != size[:-1]) | (thread[1:] != thread[:-1]) | (died[1:] > died[:-1])
-    return found
+    begins = np.ones(len(of), dtype=bool)
+    begins[by_thread[1:]] = (size[1:] != size[:-1]) | (thread[1:] != thread[:-1]) | (died[1:] > died[:-1])
+    return begins
 
 
 def first_of_mass(mass: Array, of: Array, life: Array) -> Array:
     """Marks a block of each mass in each class of lifetimes, so that the marks count these masses."""
-    found = np.zeros(len(of), dtype=bool)
+    is_first = np.zeros(len(of), dtype=bool)
     some = np.flatnonzero(mass[of] >= 0)
     if len(some):
         key = mass[of][some] * (int(life.max()) + 1) + life[of][some]
         _, first = np.unique(key, return_index=True)
-        found[some[first]] = True
-    return found
+        is_first[some[first]] = True
+    return is_first

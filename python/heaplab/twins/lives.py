@@ -126,9 +126,9 @@ def chunks(stream: Any) -> Iterator[Array]:
 
 
 def ranks(values: Array) -> Array:
-    found = np.empty(len(values), dtype=np.int64)
-    found[np.argsort(values, kind="stable")] = np.arange(len(values))
-    return found
+    places = np.empty(len(values), dtype=np.int64)
+    places[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return places
 
 
 def bursts(lives: Lives) -> Array:
@@ -136,7 +136,7 @@ def bursts(lives: Lives) -> Array:
 
     A burst is what one thread releases without allocating in between.
     """
-    found = np.full(len(lives), -1, dtype=np.int64)
+    numbers = np.full(len(lives), -1, dtype=np.int64)
     dead = np.flatnonzero(lives.has_died)
     dead = dead[np.lexsort((lives.rank[dead], lives.freed_by[dead]))]
     by, own = lives.freed_by[dead], np.empty(len(dead), dtype=np.int64)
@@ -145,8 +145,8 @@ def bursts(lives: Lives) -> Array:
         own[by == thread] = np.searchsorted(births, lives.died[dead[by == thread]], side="left")
     begins = np.ones(len(dead), dtype=bool)
     begins[1:] = (by[1:] != by[:-1]) | (own[1:] != own[:-1])
-    found[dead] = np.cumsum(begins) - 1
-    return found
+    numbers[dead] = np.cumsum(begins) - 1
+    return numbers
 
 
 def burst_sizes(burst: Array) -> Array:

@@ -50,9 +50,9 @@ class Errors:
 
     def worst(self) -> tuple[str, float]:
         """The error that is largest against what is allowed, and how many times that it is."""
-        found = {name: abs(getattr(self, name)) / most for name, most in ALLOWED.items()}
-        name = max(found, key=lambda each: found[each])
-        return name, found[name]
+        times = {name: abs(getattr(self, name)) / most for name, most in ALLOWED.items()}
+        name = max(times, key=lambda each: times[each])
+        return name, times[name]
 
 
 # A twin with a larger error does not resemble the program in this.
