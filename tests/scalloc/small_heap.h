@@ -49,6 +49,7 @@ constexpr config listing_config(unsigned most, unsigned fewest) {
   result.most_cached = most;
   result.fewest_cached = fewest;
   result.cache_step = 1;
+  result.own_spans_per_column = 1;  // so that they can share
   return result;
 }
 

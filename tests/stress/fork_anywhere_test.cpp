@@ -88,7 +88,7 @@ TEST(fork_anywhere, without_handlers_at_every_instruction_of_another_thread) {
 // Beyond some threads for each processor scalloc's share spans. As many threads come between the one that
 // forks and the other as it takes for both to share the same ones.
 TEST(fork_anywhere, where_many_threads_are_at_every_instruction_of_another_thread) {
-  const long processors = sysconf(_SC_NPROCESSORS_CONF), most = 2 * processors;
+  const long processors = sysconf(_SC_NPROCESSORS_CONF), most = 32 * processors;
   std::latch have_blocks(most), may_end(1);
   std::vector<std::jthread> others;
   for (long i = 0; i < most; ++i)

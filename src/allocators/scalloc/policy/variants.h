@@ -41,7 +41,7 @@ constexpr config standard() {
   result.refill_percent = 10;
   result.adopt_on_free = false;
   result.idle_class_spans = 4;
-  result.own_spans_per_column = 2;
+  result.own_spans_per_column = 32;
   result.most_cached = 128;
   result.fewest_cached = 24;
   result.cache_step = 16;
