@@ -63,7 +63,7 @@ class CommitGate:
         self._catalog, self._work, self._builds, self._options = catalog, work, builds, options
         self._old = old
         # What a result depends on, beside the work: limits, options of measuring, facts of the machine.
-        without_effect, facts = ("output", "quiet", "as_json", "budget"), host.facts()
+        without_effect, facts = ("output", "quiet", "as_json", "budget", "began"), host.facts()
         how = {name: value for name, value in asdict(options).items() if name not in without_effect}
         machine = {name: facts.get(name) for name in SAME_MACHINE}
         question = [str(builds.folder), old.name, asdict(work), [how, machine]]

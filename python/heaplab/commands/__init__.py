@@ -20,7 +20,7 @@ from heaplab.version import __version__
 OBJECTS_BETWEEN_SEARCHES = 50_000
 
 COMMANDS = {  # what each does, in the order of the help
-    "compare": "Compare allocators on experiments, on PROGRAM, or on a trace of it; or compare commands.",
+    "compare": "Compare allocators on experiments, on PROGRAM, its trace or its twin; or compare commands.",
     "gate": "Fail if NEW is worse than OLD beyond a limit; for continuous integration.",
     "bisect": "Find the first commit of OLD..NEW that is worse than OLD beyond a limit.",
     "tune": "Try settings of an allocator on PROGRAM, and measure the best of them afresh.",

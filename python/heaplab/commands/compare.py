@@ -67,7 +67,7 @@ GROUPS = {
 @taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, [BUDGET_OR_AUTO, *HOW_ELSE])
 @click.pass_obj
 def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) -> int:
-    """Compare allocators on experiments, on PROGRAM, on a trace or a twin of it; or compare commands.
+    """Compare allocators on experiments, on PROGRAM, its trace or its twin; or compare commands.
 
     The allocators are the ready-made ones found here, compared with the C library's.
 

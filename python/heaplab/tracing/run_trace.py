@@ -53,9 +53,9 @@ def trace(
         return run_twin.show_or_draw(trace_file, output)
     if output and output.name.endswith(TRACE):
         return imported(trace_file, output)
-    return show_or_write(
-        finished(trace_file) if trace_file.is_dir() else trace_file, output, rows, weight, process
-    )
+    if trace_file.is_dir():  # its content may be samples
+        return trace(finished(trace_file), new, again, output, rows, weight, process)
+    return show_or_write(trace_file, output, rows, weight, process)
 
 
 def show_or_write(

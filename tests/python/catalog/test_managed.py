@@ -174,7 +174,9 @@ def catalog(tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     prefix.mkdir()
     for part in ("bin", "lib", "libexec"):
         (prefix / part).symlink_to(native.root() / part)
+    own_catalog = native.catalog()
     written(prefix / "share" / "heaplab" / "managed" / "fake", {"fake.sh": SCRIPT})
+    (prefix / "share" / "heaplab" / "catalog").symlink_to(own_catalog)
     monkeypatch.setenv("HEAPLAB_NATIVE", str(prefix))
     files = {"allocators/fake.toml": ALLOCATOR, "experiments/fake/managed.toml": EXPERIMENT}
     return written(tmp_path / "catalog", files)

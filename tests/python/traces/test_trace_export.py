@@ -322,7 +322,10 @@ def test_mtrace_becomes_a_trace_with_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("x.trace -o x.csv", "x.csv: its suffix is none of .html, .parquet, .json, .pb.gz, .folded, .trace"),
+        (
+            "x.trace -o x.csv",
+            "x.csv: its suffix is none of .html, .parquet, .json, .pb.gz, .folded, .twin, .toml, .trace",
+        ),
         ("x.trace -o y.trace", "x.trace: is a trace already"),
         ("x.trace --process 1", "--process 1: x.trace has processes 0 to 0"),
         ("text -o y.trace", "text: is neither a trace of heaplab nor the output of heaptrack or mtrace"),
