@@ -27,11 +27,6 @@ BOUNDS: list[tuple[str, str, float]] = [
     ),
     ("blowup --pattern generations --threads 1 --live-bytes 16MiB --rounds 100", "blowup", 1.45),
     ("blowup --pattern pool --threads 64 --live-bytes 8MiB --rounds 100", "blowup", 6),
-    (
-        "blowup --pattern spread --threads 1000 --min-size 100 --max-size 5000 --live-bytes 122MiB",
-        "blowup",
-        1.55,
-    ),
     ("sparse --objects 64 --size 1MiB --zeroed --written-pages 0", "peak_memory", 1 * MIB),
     (
         "sparse --objects 1 --size 128MiB --no-zeroed --written-pages 64 --filled-first 4MiB",

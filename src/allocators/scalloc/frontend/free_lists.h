@@ -127,7 +127,6 @@ public:
   // and its lists are filled from reusable spans: a reusable span raises the limit to the most. A program
   // that allocates much and later frees all, in whatever order, would keep a span for each listed block; its
   // lists are filled from free spans: each lowers the limit by a step.
-
   //
   // Threads that share their spans share the limits: all of their lists together are no longer than those of
   // twice as many threads as have spans of their own. Where these are thousands, who uses a class again takes
