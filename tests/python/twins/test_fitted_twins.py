@@ -126,10 +126,11 @@ ACDC = {
 }
 
 
+# Long: threads that share drift apart on a busy machine.
 @pytest.mark.starts_programs
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name == "shared" else []) for name in ACDC]
-)  # threads that share drift apart on a busy machine
+)
 def test_the_parameters_of_a_recorded_acdc_come_back(tmp_path: Path, name: str) -> None:
     given, options = ACDC[name]
     acdc = native.needed(native.program(OwnProgram("acdc")), "acdc")
