@@ -6,6 +6,7 @@ set -eu
 root=$1
 shift
 mount --rbind "$root" "$root"
+mount -t proc proc "$root/proc" # may be read-only, and then nobody can make a user namespace
 cd "$root"
 mkdir .outside
 pivot_root . .outside
