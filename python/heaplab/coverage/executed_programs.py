@@ -20,9 +20,9 @@ def not_seen(
     executed: Iterable[ExecutedProgram], processes: Iterable[SampledProcess]
 ) -> list[SampledProcess]:
     """The executed programs that the recorder is not in, with the reason; without those of `processes`."""
-    known = {(process.program, process.unseen) for process in processes}
+    known = {process.program for process in processes if process.unseen}
     by_program = {process.program: process for process in unled(executed)}
-    return [process for process in by_program.values() if (process.program, process.unseen) not in known]
+    return [process for process in by_program.values() if process.program not in known]
 
 
 def unled(executed: Iterable[ExecutedProgram]) -> Iterator[SampledProcess]:

@@ -67,24 +67,17 @@ class Names(click.ParamType[tuple[str, ...], str | tuple[str, ...]]):
         return parsed or self.fail("no name given", param, ctx)
 
 
-class DurationOrAuto(click.ParamType[float | str, str | float]):
-    name = "duration|auto"
+class QuantityOrWord(click.ParamType[float | str, str | float]):
+    """A quantity, or a word that stands for it."""
+
+    def __init__(self, quantity: Quantity, word: str) -> None:
+        self.quantity, self.word = quantity, word
+        self.name = f"{quantity.name}|{word}"
 
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | str:
-        return value if value == AUTO else DURATION.convert(value, param, ctx)
-
-
-class MemoryMark(click.ParamType[float | str, str | float]):
-    """A size in B, or HIGH."""
-
-    name = "size"
-
-    def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | str:
-        return value if value == HIGH else SIZE.convert(value, param, ctx)
+        return value if value == self.word else self.quantity.convert(value, param, ctx)
 
 
 class Percentage(click.ParamType[float, str | float]):
@@ -196,8 +189,8 @@ AUTO = "auto"  # a budget: as long as what is asked needs, at most LONGEST_AUTO_
 LONGEST_AUTO_S = 1800.0
 NAMES = Names()
 DURATIONS = Durations()
-DURATION_OR_AUTO = DurationOrAuto()
-MEMORY_MARK = MemoryMark()
+DURATION_OR_AUTO = QuantityOrWord(DURATION, AUTO)
+MEMORY_MARK = QuantityOrWord(SIZE, HIGH)
 SHARE = Percentage()
 SEED = Seed()
 PLACE = PathArgument()

@@ -1,5 +1,7 @@
 """`heaplab record --pid`: the calls of a process that runs already, which then goes on as before."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from heaplab.arms.chosen_arms import BASELINE
@@ -41,7 +43,8 @@ def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> 
     of = target(process)
     wanted = run_record.wanted_of(extra, of.name, options, attached=True)
     recording.refuse_output(wanted)
-    attaching = Attaching(of, serving(of), recording.recorder(), options.functions)
+    with while_it_runs(of):
+        attaching = Attaching(of, serving(of), recording.recorder(), options.functions)
     for fault in attaching.redirection.faults:
         note(f"{of.title}: not recorded: {fault}")
     recording.make_folder(wanted.raw)
@@ -55,13 +58,24 @@ def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> 
     return 0
 
 
+@contextlib.contextmanager
+def while_it_runs(of: Target) -> Iterator[None]:
+    """Say of any error that the process has ended, if it has: its files vanish with it."""
+    try:
+        yield
+    except (OSError, HeaplabError, UsageError):
+        of.assert_runs()
+        raise
+
+
 def recorded(of: Target, attaching: Attaching, wanted: Wanted) -> str:
     """Redirect, wait for the end of the window, put the code back, and write; return why there is nothing."""
     with recording.control_of(wanted) as control:
         window = Window(control, wanted, lambda _left: None)
         with window.signals():
             try:
-                stopped = attaching.attach(wanted.raw)
+                with while_it_runs(of):
+                    stopped = attaching.attach(wanted.raw)
                 functions = counted(len(attaching.redirection.functions), "function", "functions")
                 note(f"{of.title}: {functions} recorded; its threads stood still for {stopped * MS:.1f} ms")
                 window.begin()

@@ -14,7 +14,8 @@ from subprocesses import HEAPLAB, until
 from heaplab.advise.growth import growths_of
 from heaplab.arms.chosen_arms import BASELINE
 from heaplab.catalog import native
-from heaplab.errors import HeaplabError
+from heaplab.errors import HeaplabError, UsageError
+from heaplab.running import run_attach
 from heaplab.running.attaching import Attaching
 from heaplab.running.serving import serving
 from heaplab.running.target import state_of, target
@@ -189,6 +190,18 @@ def test_heaplab_may_be_killed_while_it_records(tmp_path: Path, guarded: Path) -
 def is_off(raw: Path) -> bool:
     content = (raw / "control").read_bytes()
     return content[12] == 0
+
+
+def test_a_process_that_ends_while_it_is_looked_at_is_said_to_have_ended() -> None:
+    """Whatever file of it is missed first."""
+    with subprocess.Popen(["sleep", "100"]) as child:
+        of = target(str(child.pid))
+        with pytest.raises(UsageError, match="no such file"), run_attach.while_it_runs(of):
+            raise UsageError("no such file")
+        child.kill()
+        child.wait()
+        with pytest.raises(HeaplabError, match="has ended"), run_attach.while_it_runs(of):
+            raise UsageError("no such file")
 
 
 @pytest.mark.parametrize(
