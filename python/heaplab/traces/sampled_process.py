@@ -24,20 +24,15 @@ SITE_BYTES, BUCKET_BYTES, BLOCKS_OF_BUCKET = 384, 128, 5
 ADDRESS = (1 << 48) - 1
 LIVES = 16  # classes of lifetimes: below 4 ms, 16 ms, 64 ms ...
 FRAMES = 33
-HEADER = np.dtype(
-    {
-        "names": [
-            *("magic", "pid", "parent_pid", "forked", "begin_ns", "ended", "bytes", "lost"),
-            *("allocator", "program", "executable", "arguments"),
-        ],
-        "formats": [
-            *("<u8", "<u4", "<u4", "<u4", "<u8", "<u4", "<u8"),
-            ("<u8", (16, 8)),
-            *("S1024", "S4096", "S4096", "S5632"),
-        ],
-        "offsets": [0, 12, 16, 20, 32, 72, 80, 128, 1156, 2180, 6276, 10372],
-        "itemsize": HEADER_BYTES,
-    }
+MOMENT = np.dtype([(name, "<u8") for name in ("stamp", "monotonic_ns", "unix_ns", "cpu_ns")])
+HEADER = np.dtype(  # ends before the padding of HEADER_BYTES
+    [
+        *(("magic", "<u8"), ("stamps", "<u4"), ("pid", "<u4"), ("parent_pid", "<u4"), ("forked", "<u4")),
+        *(("begin", MOMENT), ("latest", MOMENT), ("ended", "<u4"), ("threads", "<u4")),
+        *((name, "<u8") for name in ("bytes", "instructions", "uncounted_threads", "aligned")),
+        *(("lost", "<u8", (16, 8)), ("error", "<u4")),
+        *(("allocator", "S1024"), ("program", "S4096"), ("executable", "S4096"), ("arguments", "S5632")),
+    ]
 )
 CHUNK = np.dtype([("magic", "<u4"), ("bytes", "<u4"), ("offset", "<u8"), ("next", "<u4")])
 SITE = np.dtype(
@@ -62,7 +57,6 @@ class RawSample:
     pid: int
     parent_pid: int
     begin_ns: int  # CLOCK_MONOTONIC
-    ended: bool  # by exit
     lost: int  # blocks that were to be sampled, and are missing
     allocator: str
     program: str
@@ -83,7 +77,7 @@ def read(path: Path, mean: int, now_ms: int) -> RawSample | None:
         content = os.pread(descriptor, HEADER_BYTES, 0)
         if len(content) < HEADER_BYTES:
             return None
-        head = np.frombuffer(content, HEADER)[0]
+        head = np.frombuffer(content, HEADER, 1)[0]
         if head["magic"] != MAGIC:
             return None
         whole = min(int(head["bytes"]), MOST_BYTES)
@@ -100,8 +94,7 @@ def read(path: Path, mean: int, now_ms: int) -> RawSample | None:
     return RawSample(
         pid=int(head["pid"]),
         parent_pid=int(head["parent_pid"]),
-        begin_ns=int(head["begin_ns"]),
-        ended=bool(head["ended"]),
+        begin_ns=int(head["begin"]["monotonic_ns"]),
         lost=int(head["lost"].sum()),
         arguments=bytes(head["arguments"]).decode(errors="replace"),
         sites=sites_of(later.sites, blocks, mean, now_ms),

@@ -6,6 +6,8 @@ import random
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -91,16 +93,22 @@ def test_estimates_by_call_site_hold_the_truth(tmp_path: Path, program: Path) ->
     assert (found["large"].live.samples, round(found["large"].live.blocks)) == (4, 4)
 
 
-def running(folder: Path, program: Path, *options: object) -> "subprocess.Popen[bytes]":
+@contextmanager
+def running(folder: Path, program: Path, *options: object) -> "Iterator[subprocess.Popen[bytes]]":
     """A recording of the program, which writes a dot after each of four rounds and then waits for a byte."""
     words = [*HEAPLAB, "record", "--sample", MEAN, "-o", "x.sample", *options, "--", program, 4, "by hand"]
-    return subprocess.Popen(
+    with subprocess.Popen(
         list(map(str, words)),
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
+    ) as recording:
+        try:
+            yield recording
+        except BaseException:
+            recording.terminate()
+            raise
 
 
 def next_round(recording: "subprocess.Popen[bytes]") -> None:
@@ -140,6 +148,9 @@ def test_snapshots_of_one_run_show_what_grows_and_what_is_only_noise(grown: Path
     grown_by = re.search(r"\+([\d.]+) MiB", growing)
     assert grown_by
     assert 15 < float(grown_by[1]) < 23  # 20 MB
+    for snapshot in snapshots_of(grown):  # each sample lives or was released: nothing is missed
+        for site in snapshot.processes[0].sites:
+            assert site.acquired.samples == site.live.samples + sum(site.lives)
     [steady] = [line for line in said.splitlines() if line.startswith("steady")]
     assert "may be noise" in steady
     shown = success(call("trace", grown))
