@@ -11,8 +11,6 @@ Examples: research/factorial.py out/dimensions/results.jsonl
 """
 
 import argparse
-import re
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -24,6 +22,7 @@ from heaplab.analysis import Analysis
 from heaplab.catalog import contents as catalogs
 from heaplab.results import store
 from heaplab.stats.student import quantile
+from measured_part import counted
 
 ROOT = Path(__file__).parents[1]
 LETTERS = "DVLUC"
@@ -65,7 +64,7 @@ def blocks_of(analysis: Analysis, strategy: str) -> list[Block]:
     return [block for block in blocks.values() if len(block) == len(study.cells)]
 
 
-def counted(program: Path, strategies: Sequence[str]) -> dict[str, Block]:
+def counts_of(program: Path, strategies: Sequence[str]) -> dict[str, Block]:
     """By strategy, the logarithm of its instructions in each design."""
     experiment = catalogs.load((ROOT / "catalog",)).experiments["left-open/dimensions"]
     return {
@@ -79,12 +78,7 @@ def counted(program: Path, strategies: Sequence[str]) -> dict[str, Block]:
 
 def instructions(program: Path, strategy: str, options: Mapping[str, object]) -> int:
     shorter = {**options, "operations": int(str(options["operations"])) // 20, "strategy": strategy}
-    words = [f"--{name}={value}" for name, value in shorter.items()]
-    callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), *words]
-    ended = subprocess.run(callgrind, capture_output=True, text=True, check=True)
-    match = re.search(r"Collected : (\d+)", ended.stderr)
-    assert match is not None, ended.stderr
-    return int(match[1])
+    return counted(program, shorter).instructions
 
 
 def ratios(block: Block, base: Block) -> Block:
@@ -115,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     if asked.instructions:
         base, *others = ("AS1", "AS7", "AS11")
-        counts = counted(asked.file, [base, *others])
+        counts = counts_of(asked.file, [base, *others])
         for strategy in others:
             show(strategy, base, "instructions", [ratios(counts[strategy], counts[base])])
         return 0
