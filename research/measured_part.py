@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-CLOCKED = "*clocked_task::run(unsigned int)"  # of src/workloads/harness/measurement.cpp: each thread's work
+from heaplab.machine.callgrind import CLOCKED
+
 # 32 KiB, and 1 MiB of the last level.
 CACHES = "--cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64"
 
@@ -24,7 +25,7 @@ class Counts:
 
 def counted(program: Path, options: Mapping[str, object], *, caches: bool = False) -> Counts:
     """Raises SystemExit if the program fails, or has no such part."""
-    words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={CLOCKED}"]
+    words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", CLOCKED]
     words += CACHES.split() if caches else []
     words += [str(program), *(f"--{name}={value}" for name, value in options.items())]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -33,7 +34,7 @@ def counted(program: Path, options: Mapping[str, object], *, caches: bool = Fals
         raise SystemExit(f"{program.name}: {ended.stderr}")
     events = list(map(int, match[1].split()))
     if not events[0]:
-        raise SystemExit(f"{program.name}: nothing was counted; is it stripped?")
+        raise SystemExit(f"{program.name}: nothing was counted")
     if not caches:
         return Counts(events[0])
     _, _, _, _, reads, writes, _, reads_last, writes_last = events

@@ -26,7 +26,7 @@ from heaplab.campaign.warming import Warmer
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, interposition, topology, trimming
 from heaplab.machine.behaviour import Observer
-from heaplab.machine.callgrind import InstructionCounter
+from heaplab.machine.callgrind import CLOCKED, InstructionCounter
 from heaplab.machine.execute import Execution, Job, Steps, alone, environment_for
 from heaplab.machine.slices import in_slices
 from heaplab.machine.watch import Limits, Look, no_look
@@ -173,10 +173,9 @@ class RunMeasurer:
         if self._counter:
             self._counter.close()
 
-    @property
-    def _prefix(self) -> list[str]:
+    def _prefix(self, *more: str) -> list[str]:
         """The words of a command line before the program: callgrind, if it counts instructions."""
-        return self._counter.prefix if self._counter else []
+        return [*self._counter.prefix, *more] if self._counter else []
 
     def _too_large(self, cell: Cell) -> str:
         """One line if the run needs more memory than it may use; else ""."""
@@ -212,7 +211,7 @@ class RunMeasurer:
             harness = ["--seed", str(seed), "--json", f"fd:{samples.fileno()}"]
             limits = self._limits(cell, library)
             execution = yield Job(
-                [*self._prefix, program, *words_of(cell, library), *harness],
+                [*self._prefix(CLOCKED), program, *words_of(cell, library), *harness],
                 environment,
                 limits,
                 pass_fds=[samples.fileno()],
@@ -227,12 +226,12 @@ class RunMeasurer:
         limits, watch, fault = self._limits(cell, library), library.preload[:1], ""
         with tempfile.TemporaryFile() as errors:
             if fixture := cell.workload.fixture:
-                words = [*self._prefix, str(program), *cell.workload.arguments]
+                words = [*self._prefix(), str(program), *cell.workload.arguments]
                 reference = self._limits(cell, None)
                 job = self._prepared(cell, lambda: PreparedProgram(fixture, words, reference))
                 execution, fault = yield from job.run(environment, limits, errors=errors, watch=watch)
             else:
-                command: list[str | Path] = [*self._prefix, program, *words_of(cell, library)]
+                command: list[str | Path] = [*self._prefix(), program, *words_of(cell, library)]
                 own = UserProgram(self.campaign, command, limits)
                 execution = yield from own.run(environment, errors=errors, watch=watch)
             if outcome := ended_badly(execution, errors, limits):

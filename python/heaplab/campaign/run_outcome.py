@@ -86,6 +86,8 @@ def judge_count(
     most = 2 if cell.workload.kind == "synthetic" else 1
     if count.threads > most:
         return RunOutcome(Status.SKIPPED, "it has several threads, which callgrind runs in turn")
+    if not count.instructions:
+        return RunOutcome(Status.VOID, "callgrind saw no instruction of the part that is timed")
     if library.preload and library.preload[0] not in count.objects:
         return RunOutcome(Status.VOID, f"callgrind saw no instruction of {library.preload[0]}")
     counted = {INSTRUCTIONS: Metric(value=count.instructions, unit="1")}

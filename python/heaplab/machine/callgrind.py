@@ -2,7 +2,8 @@
 
 Callgrind executes every instruction itself and replaces no malloc, so that it counts the preloaded one. A
 program with the same input gives the same count, except for the effects of what the system tells it: the
-time, its process number, addresses. Times and memory under callgrind mean nothing.
+time, its process number, addresses. Times and memory under callgrind mean nothing. Of a workload, what runs
+while its clock runs is counted, as it is timed.
 """
 
 import re
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOOL = "valgrind"  # the command, and Debian's package
+CLOCKED = "--toggle-collect=heaplab_clocked"  # src/workloads/harness/measurement.h
 COUNTS = "counts"  # files counts.PID-THREAD
 TOTAL = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
 OBJECT = re.compile(r"^c?ob=\(\d+\) (/.+)$", re.MULTILINE)

@@ -59,7 +59,9 @@ public:
     measured.prepare_threads(1);
     measured.age_heap(0);
     measured.start();
-    for (std::uint64_t round = 0; round < rounds_; ++round) run_threads();
+    harness::clocked([this] {
+      for (std::uint64_t round = 0; round < rounds_; ++round) run_threads();
+    });
     measured.stop();
     report(measured);
   }
@@ -99,9 +101,11 @@ private:
   static void* enter(void* argument) {
     const worker& own = *static_cast<worker*>(argument);
     try {
-      own.work->strategy_.with([&]<class Strategy>() {
-        auto source = Strategy::make({.buffer = own.room});
-        own.work->churn(Strategy::reach(source));
+      harness::clocked([&] {
+        own.work->strategy_.with([&]<class Strategy>() {
+          auto source = Strategy::make({.buffer = own.room});
+          own.work->churn(Strategy::reach(source));
+        });
       });
     } catch (const std::bad_alloc&) {
       harness::out_of_memory(own.work->size_);

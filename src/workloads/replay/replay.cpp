@@ -114,7 +114,7 @@ public:
     void* const first = shift_ != 0 ? ::malloc(shift_) : nullptr;
     play(recorded::prologue);
     measured.start();
-    play(recorded::main_thread);
+    harness::clocked([this] { play(recorded::main_thread); });
     seconds_ = measured.elapsed();
     measured.stop();
     if (ending_ == ending::free) play(recorded::epilogue);
@@ -228,7 +228,7 @@ private:
 
   static void* thread_main(void* argument) {
     const thread_state& self = *static_cast<thread_state*>(argument);
-    self.work->play(self.stream);
+    harness::clocked([&] { self.work->play(self.stream); });
     return nullptr;
   }
 

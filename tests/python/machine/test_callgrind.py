@@ -21,10 +21,10 @@ from heaplab.campaign import plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.campaign.run_outcome import INSTRUCTIONS, RunOutcome, judge_count
-from heaplab.catalog import contents as catalogs, locate
+from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.machine import setting_proof
-from heaplab.machine.callgrind import InstructionCount, InstructionCounter
+from heaplab.machine.callgrind import CLOCKED, InstructionCount, InstructionCounter
 from heaplab.machine.execute import environment_for
 from heaplab.machine.purge_timers import without_timers
 from heaplab.programs import prepared_input
@@ -132,6 +132,27 @@ def test_options_of_valgrind_in_the_environment_count_for_nothing(
     assert count(counter, built, "10").instructions > 10000
 
 
+@pytest.mark.parametrize("stripped", [False, True])
+def test_of_a_workload_what_is_timed_is_counted(
+    counter: InstructionCounter, tmp_path: Path, stripped: bool
+) -> None:
+    """Twice the work takes twice the instructions, however much of the run is preparation and checks."""
+    installed = native.root() / "bin" / "growth"
+    program = tmp_path / "growth"
+    if stripped:
+        subprocess.run(["strip", "-o", program, installed], check=True)
+    else:
+        program.symlink_to(installed)
+
+    def of(operations: int) -> int:
+        counter.forget()
+        words = [program, "--structure", "DS3", "--elements", "64", f"--operations={operations}"]
+        subprocess.run([*counter.prefix, CLOCKED, *words, "--json", "/dev/null"], check=True)
+        return counter.taken().instructions
+
+    assert of(6400) / of(3200) == pytest.approx(2, rel=0.05)
+
+
 def cell_of(lab: Laboratory, **changes: object) -> plan.Cell:
     cell = plan.comparisons(lab.results().campaign)[0].cells[0]
     return replace(cell, workload=cell.workload.model_copy(update=changes))
@@ -153,6 +174,10 @@ def test_a_count_that_depends_on_threads_or_on_another_library_is_no_figure(
     assert judged(2, own, cell_of(finished)).status is Status.OK  # beside a main thread that waits
     assert judged(3, own, cell_of(finished)).status is Status.SKIPPED
     assert "saw no instruction of" in judged(1, {"/lib/libc.so.6"}, program).reason
+    nothing = judge_count(
+        RunOutcome(Status.OK), InstructionCount(0, 1, frozenset()), cell_of(finished), 1, arm
+    )
+    assert nothing.status is Status.VOID
 
 
 @pytest.mark.parametrize(
