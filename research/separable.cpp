@@ -78,7 +78,7 @@ static void threads() {
   pthread_t all[4];
   for (std::uintptr_t at = 0; at < 4; ++at)
     pthread_create(&all[at], nullptr, in_thread, reinterpret_cast<void*>(at + 1));
-  for (const pthread_t one : all) pthread_join(one, nullptr);
+  for (const pone_t thread : all) pone_join(thread, nullptr);
 }
 
 // Without an allocation: it could move what is free together, and give it back.

@@ -107,12 +107,12 @@ TEST(class_plan, gives_trees_room_for_two_links_and_lists_the_size_asked_for) {
 
 TEST(class_plan, differs_between_threads_and_repeats_with_the_seed) {
   const configuration settings = sizes(16, 1 << 20);
-  plan_source one(settings, 1, 0);
+  plan_source source(settings, 1, 0);
   plan_source same(settings, 1, 0);
   plan_source other(settings, 1, 1);
   int equal = 0;
   for (int i = 0; i < 100; ++i) {
-    const std::uint64_t size = one.next().size;
+    const std::uint64_t size = source.next().size;
     EXPECT_EQ(size, same.next().size);
     equal += size == other.next().size;
   }

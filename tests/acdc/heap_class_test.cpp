@@ -19,12 +19,12 @@ life follow(std::uint64_t liveness, std::uint64_t delay, std::uint64_t born) {
   probes::off_heap_pages pages(4096);
   heap_class heap(pages, longest, delay);
   lifetime_size_class object;
-  holding one;
-  one.held = &object;
+  holding node;
+  node.held = &object;
   life seen;
   while (heap.time() < born) heap.advance();
   lifetime_class single;
-  single.add(&one);
+  single.add(&node);
   heap.insert(single, liveness);
   for (int i = 0; i < 40; ++i) {
     heap.advance();
@@ -57,12 +57,12 @@ TEST(heap_class, gives_back_the_rest_whatever_it_is) {
   heap_class heap(pages, longest, 1);
   std::vector<holding> all(longest + 1);
   for (std::uint64_t liveness = 0; liveness <= longest; ++liveness) {
-    lifetime_class one;
-    one.add(&all[liveness]);
-    heap.insert(one, liveness);
+    lifetime_class single;
+    single.add(&all[liveness]);
+    heap.insert(single, liveness);
   }
   std::size_t count = 0;
-  for (const holding* one = heap.take_rest().first; one != nullptr; one = one->next) ++count;
+  for (const holding* node = heap.take_rest().first; node != nullptr; node = node->next) ++count;
   EXPECT_EQ(count, all.size());
   EXPECT_EQ(heap.take_rest().first, nullptr);
 }

@@ -60,8 +60,8 @@ TEST(metrics, counts_the_live_bytes_of_all_threads) {
   const std::string options =
       "--class-objects 100 --min-size 64 --max-size 64 --min-liveness 4 --max-liveness 4 --ticks 50"
       " --max-time-drift 1 --threads ";
-  const double one = metric(sample_of(options + "1"), "average_live_bytes");
-  EXPECT_NEAR(metric(sample_of(options + "3"), "average_live_bytes"), 3 * one, one);
+  const double single = metric(sample_of(options + "1"), "average_live_bytes");
+  EXPECT_NEAR(metric(sample_of(options + "3"), "average_live_bytes"), 3 * single, single);
 }
 
 // A thousand times the records, and not more memory.

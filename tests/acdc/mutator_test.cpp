@@ -15,7 +15,7 @@ public:
   explicit watching_heap(distribution_pool& pool) : pool_(pool) {}
   void* allocate(std::size_t bytes) {
     pool_.collect(0, [this](lifetime_class some, std::uint64_t) {
-      for (const holding* one = some.first; one != nullptr; one = one->next) ++received_;
+      for (const holding* node = some.first; node != nullptr; node = node->next) ++received_;
     });
     received_before_.push_back(received_);
     return blocks_.emplace_back(std::make_unique<std::byte[]>(bytes)).get();

@@ -40,9 +40,9 @@ void accounts::write(placed_array<thread_state>& threads) const {
     }
   };
   add_table("liveness\tobjects\n", threads[0].objects_by_liveness.size(),
-            [](const thread_state& one, std::size_t i) { return one.objects_by_liveness[i]; });
+            [](const thread_state& thread, std::size_t i) { return thread.objects_by_liveness[i]; });
   add_table("log2_size\tobjects\n", threads[0].objects_by_log2_size.size(),
-            [](const thread_state& one, std::size_t i) { return one.objects_by_log2_size[i]; });
+            [](const thread_state& thread, std::size_t i) { return thread.objects_by_log2_size[i]; });
   where_.write(text);
 }
 

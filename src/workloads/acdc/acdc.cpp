@@ -120,18 +120,18 @@ private:
   sums sum_up() {
     sums all;
     for (std::size_t i = 0; i < common_->threads.size(); ++i) {
-      const acdc::thread_state& one = common_->threads[i];
-      all.allocation.add(one.allocation);
-      all.deallocation.add(one.deallocation);
-      all.access.add(one.access);
+      const acdc::thread_state& thread = common_->threads[i];
+      all.allocation.add(thread.allocation);
+      all.deallocation.add(thread.deallocation);
+      all.access.add(thread.access);
       // relaxed: the threads have been joined.
-      all.allocated_bytes += one.total.allocated_bytes.load(std::memory_order_relaxed);
-      all.freed_bytes += one.total.freed_bytes.load(std::memory_order_relaxed);
-      all.allocated_objects += one.total.allocated_objects;
-      all.freed_objects += one.total.freed_objects;
-      all.remotely_freed_objects += one.total.remotely_freed_objects;
-      all.accessed += one.pacer.accessed();
-      all.written += one.pacer.written();
+      all.allocated_bytes += thread.total.allocated_bytes.load(std::memory_order_relaxed);
+      all.freed_bytes += thread.total.freed_bytes.load(std::memory_order_relaxed);
+      all.allocated_objects += thread.total.allocated_objects;
+      all.freed_objects += thread.total.freed_objects;
+      all.remotely_freed_objects += thread.total.remotely_freed_objects;
+      all.accessed += thread.pacer.accessed();
+      all.written += thread.pacer.written();
     }
     return all;
   }

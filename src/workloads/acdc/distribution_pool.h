@@ -16,7 +16,7 @@ class distribution_pool {
 public:
   distribution_pool(probes::off_heap_pages& pages, unsigned threads, std::uint64_t max_liveness)
       : entries_(pages.array<entry>(threads)) {
-    for (entry& one : entries_) one.by_liveness = pages.array<lifetime_class>(max_liveness + 1);
+    for (entry& waiting : entries_) waiting.by_liveness = pages.array<lifetime_class>(max_liveness + 1);
   }
 
   static std::size_t bytes_needed(unsigned threads, std::uint64_t max_liveness) {
@@ -24,10 +24,10 @@ public:
            threads * probes::off_heap_pages::needed<lifetime_class>(max_liveness + 1);
   }
 
-  void put(unsigned receiver, holding* one) {
+  void put(unsigned receiver, holding* node) {
     entry& to = entries_[receiver];
     const std::lock_guard lock(to.mutex);
-    to.by_liveness[one->held->liveness].add(one);
+    to.by_liveness[node->held->liveness].add(node);
   }
 
   // Calls insert(lifetime_class, liveness) for everything that has arrived, the permanent class first.

@@ -46,14 +46,14 @@ public:
   // Removes and returns everything, whatever its time of expiry.
   lifetime_class take_rest() {
     lifetime_class rest = permanent_.take_all();
-    for (lifetime_class& one : ring_) rest.append(one.take_all());
+    for (lifetime_class& members : ring_) rest.append(members.take_all());
     return rest;
   }
 
 private:
   template <class Visit>
   static void for_each(const lifetime_class& all, Visit& visit) {
-    for (holding* one = all.first; one != nullptr; one = one->next) visit(*one->held);
+    for (holding* node = all.first; node != nullptr; node = node->next) visit(*node->held);
   }
 
   lifetime_class& expiring_at(std::uint64_t time) { return ring_[time % ring_.size()]; }

@@ -30,9 +30,9 @@ struct lifetime_class {
   holding* first = nullptr;
   holding* last = nullptr;
 
-  void add(holding* one) {
-    one->next = nullptr;
-    append({one, one});
+  void add(holding* node) {
+    node->next = nullptr;
+    append({node, node});
   }
 
   void append(lifetime_class other) {

@@ -104,17 +104,17 @@ private:
     if (plan.shared) {
       self_.outbox.add(own);
     } else {
-      lifetime_class one;
-      one.add(own);
-      self_.heap.insert(one, plan.liveness);
+      lifetime_class single;
+      single.add(own);
+      self_.heap.insert(single, plan.liveness);
     }
     return plan.bytes();
   }
 
   holding* hold(lifetime_size_class& held) {
-    holding* const one = self_.holdings.take();
-    one->held = &held;
-    return one;
+    holding* const node = self_.holdings.take();
+    node->held = &held;
+    return node;
   }
 
   // Gives each class in the outbox to its receivers, which include this thread, and takes the classes that
@@ -122,14 +122,14 @@ private:
   void share() {
     if (!settings_.shared_objects) return;
     const unsigned receivers = receiving_threads(settings_);
-    for (holding* one = self_.outbox.take_all().first; one != nullptr;) {
-      holding* const next = one->next;
-      lifetime_size_class& shared = *one->held;
+    for (holding* node = self_.outbox.take_all().first; node != nullptr;) {
+      holding* const next = node->next;
+      lifetime_size_class& shared = *node->held;
       // relaxed: the lock of the pool publishes the count.
       shared.holders.store(receivers + 1, std::memory_order_relaxed);
-      common_.pool.put(thread_, one);
+      common_.pool.put(thread_, node);
       for (const std::uint32_t other : self_.choose_others(receivers)) common_.pool.put(other, hold(shared));
-      one = next;
+      node = next;
     }
     collect();
   }
@@ -142,8 +142,8 @@ private:
   void access() {
     if (!settings_.access_live_objects) return;
     const std::uint64_t begin = probes::read_ticks();
-    self_.heap.for_each_live([this](const lifetime_size_class& one) {
-      access_objects(one.objects, self_.pacer, settings_.write_iterations);
+    self_.heap.for_each_live([this](const lifetime_size_class& live) {
+      access_objects(live.objects, self_.pacer, settings_.write_iterations);
     });
     self_.access.add(begin, probes::read_ticks());
   }
@@ -151,24 +151,24 @@ private:
   // Frees the objects whose last holder this thread is. Holdings of objects that other threads still hold
   // come back with `held` empty.
   lifetime_class free_objects(lifetime_class expired) {
-    for (holding* one = expired.first; one != nullptr; one = one->next) {
-      if (let_go(*one->held))
-        release_objects(heap_, one->held->objects, where_);
+    for (holding* node = expired.first; node != nullptr; node = node->next) {
+      if (let_go(*node->held))
+        release_objects(heap_, node->held->objects, where_);
       else
-        one->held = nullptr;
+        node->held = nullptr;
     }
     return expired;
   }
 
   void put_back(lifetime_class expired) {
-    for (holding* one = expired.first; one != nullptr;) {
-      holding* const next = one->next;
-      if (one->held != nullptr) {
-        self_.total.freed(one->held->objects, one->held->maker != thread_);
-        self_.classes.put(one->held);
+    for (holding* node = expired.first; node != nullptr;) {
+      holding* const next = node->next;
+      if (node->held != nullptr) {
+        self_.total.freed(node->held->objects, node->held->maker != thread_);
+        self_.classes.put(node->held);
       }
-      self_.holdings.put(one);
-      one = next;
+      self_.holdings.put(node);
+      node = next;
     }
   }
 

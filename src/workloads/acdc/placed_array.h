@@ -17,8 +17,8 @@ public:
   explicit placed_array(std::size_t count)
       : pages_(probes::off_heap_pages::needed<room>(count)), rooms_(pages_.array<room>(count)) {}
   ~placed_array() {
-    for (room& one : rooms_)
-      if (one.taken) (*this)[static_cast<std::size_t>(&one - rooms_.data())].~T();
+    for (room& space : rooms_)
+      if (space.taken) (*this)[static_cast<std::size_t>(&space - rooms_.data())].~T();
   }
   placed_array(const placed_array&) = delete;
   placed_array& operator=(const placed_array&) = delete;

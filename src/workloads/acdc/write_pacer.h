@@ -9,13 +9,13 @@ namespace heaplab::acdc {
 class write_pacer {
 public:
   explicit write_pacer(double percent)
-      : step_(static_cast<std::uint64_t>(std::llround(percent / 100 * one))) {}
+      : step_(static_cast<std::uint64_t>(std::llround(percent / 100 * unit))) {}
 
   // True if this object is to be written.
   bool next() {
     sum_ += step_;
     const std::uint64_t write = sum_ >> fraction_bits;
-    sum_ &= one - 1;
+    sum_ &= unit - 1;
     ++accessed_;
     written_ += write;
     return write != 0;
@@ -26,7 +26,7 @@ public:
 
 private:
   static constexpr unsigned fraction_bits = 32;
-  static constexpr std::uint64_t one = std::uint64_t{1} << fraction_bits;
+  static constexpr std::uint64_t unit = std::uint64_t{1} << fraction_bits;
 
   std::uint64_t step_;
   std::uint64_t sum_ = 0;
