@@ -6,13 +6,9 @@ has. Without RESULTS, noise has heavy tails (Student's t with 2 degrees of freed
 and a drift. With RESULTS, a campaign by aspect, the noise of a block is that of one of its blocks with a
 random sign, so that the truth is known.
 
-families   how many campaigns without any difference have a wrong verdict: in the family of all aspects, and
-           in that of one cell and all allocators
-planted    how many cells are decided of an allocator that is slower by 10 % or 5 %, else like the baseline
-disturbed  of servers on a shared machine: whether to repeat runs that others disturb, or to count them. A run
-           takes 8 s, and a budget of five minutes pays for repetitions too. Its CPU time per request deviates
-           by 1.5 %, and by a tenth or three tenths of the share of the CPUs that others have: caches and the
-           other thread of a core are shared
+families  how many campaigns without any difference have a wrong verdict: in the family of all aspects, and
+          in that of one cell and all allocators
+planted   how many cells are decided of an allocator that is slower by 10 % or 5 %, else like the baseline
 
 Example: research/simulate_campaigns.py families --campaigns 1000
 Example: research/simulate_campaigns.py planted --campaigns 200 --results out/compare
@@ -179,58 +175,6 @@ def with_one_slower(cells: Sequence[Cell], effect: float) -> list[Cell]:
     return runs
 
 
-RUN_S, BUDGET_S, REPEATED = 8.0, 300.0, 0.2  # s of a run and of a budget; its share for repetitions
-FOREIGN = 0.05  # share of the CPU time of others that disturbs a run
-LOADS: dict[str, Callable[[np.random.Generator], float]] = {  # share of the CPUs that others have in a run
-    "none": lambda _: 0.0,
-    "steady": lambda generator: float(generator.normal(0.9, 0.03)),
-    "half of the runs": lambda generator: float(generator.choice([0.0, 0.9])),
-    "what comes": lambda generator: float(generator.beta(0.5, 0.8)),
-}
-
-
-def server_ratios(
-    generator: np.random.Generator,
-    load: Callable[[np.random.Generator], float],
-    cost: float,
-    effect: float,
-    repeats: bool,
-) -> tuple[Interval, Interval]:
-    """The ratio of a server that takes `effect` times the CPU, and that of the control."""
-    rows: list[list[float]] = []
-    spent = void = 0.0
-    while spent + 3 * RUN_S <= BUDGET_S:
-        row = []
-        for factor in (1.0, 1.0, effect):
-            foreign = load(generator)
-            spent += RUN_S
-            if repeats and foreign > FOREIGN and void + RUN_S <= REPEATED * BUDGET_S:
-                void += RUN_S
-                spent += RUN_S
-                foreign = load(generator)
-            row.append(factor * float(np.exp(generator.normal(0, 0.015) + cost * max(0.0, foreign))))
-        rows.append(row)
-    base, again, other = map(list, zip(*rows, strict=True))
-    return stats.compare(base, other), stats.compare(base, again)
-
-
-def disturbed(_cells: list[Cell], count: int, seed: int) -> Iterator[str]:
-    yield "| others | cost | runs | 10 % found | said to differ, of none |\n|---|---|---|---|---|"
-    for name, load in LOADS.items():
-        for cost in (0.1, 0.3):
-            for repeats in (True, False):
-                shares = []
-                for effect in (1.1, 1.0):
-                    generator = np.random.default_rng(seed)
-                    judged = (
-                        stats.judge(*server_ratios(generator, load, cost, effect, repeats))
-                        for _ in range(count)
-                    )
-                    shares.append(fmean(verdict in DIFFERENT for verdict in judged))
-                rule = "repeated" if repeats else "count"
-                yield f"| {name} | {cost} | {rule} | {shares[0]:.2f} | {shares[1]:.3f} |"
-
-
 def run(description: str, ways: dict[str, Callable[[list[Cell], int, int], Iterator[str]]]) -> None:
     """Read the command line, and print the table of one of the ways."""
     parser = argparse.ArgumentParser(
@@ -252,4 +196,4 @@ def run(description: str, ways: dict[str, Callable[[list[Cell], int, int], Itera
 
 
 if __name__ == "__main__":
-    run(__doc__, {"families": families, "planted": planted, "disturbed": disturbed})
+    run(__doc__, {"families": families, "planted": planted})

@@ -38,24 +38,3 @@ def test_a_planted_difference_is_found_from_real_noise(tmp_path: Path) -> None:
     rows = rows_of("simulate_campaigns.py", "planted", "--campaigns", 3, "--results", path)
     assert [row[:2] for row in rows[:2]] == [["10%", "10"], ["10%", "14"]]
     assert all(float(row[2]) > 0.9 and float(row[3]) == 0 for row in rows[:3])
-
-
-@pytest.mark.long
-def test_disturbed_runs_of_servers_count_at_no_price(tmp_path: Path) -> None:
-    rows = rows_of("simulate_campaigns.py", "disturbed", "--campaigns", 20)
-    assert [row[2] for row in rows] == ["repeated", "count"] * 8
-    assert all(float(row[3]) == 1 for row in rows[:8])
-    assert all(float(row[4]) <= 0.05 for row in rows)
-    repeated, counted = (
-        [float(row[3]) for row in rows if row[0] == "what comes" and row[2] == rule]
-        for rule in ("repeated", "count")
-    )
-    assert counted[0] > repeated[0]
-
-
-@pytest.mark.long
-def test_results_of_hosts_that_never_ran_are_merged(tmp_path: Path) -> None:
-    (row,) = rows_of("simulate_cluster.py", "--hosts", 4, "--runs", 400, "--folder", tmp_path / "plan")
-    assert row[:2] == ["4", "400"]
-    assert float(row[6].split()[0]) < 5  # MB of the report
-    assert not (tmp_path / "plan").exists()
