@@ -34,8 +34,8 @@ public:
   std::span<const trace::event> changed(const trace::event& e);
 
 private:
-  // A block of the recording that is left out (0), or that is another one: a reserved block has an address
-  // that no other block ever has, because its recorded ones are taken by others while it lives.
+  // What a recorded block becomes: 0, it is left out; or a reserved block, whose address no other block ever
+  // has. Such a block outlives its recorded address, which the program's heap gave to others meanwhile.
   using stands_for = std::uint64_t;
   struct open_growth {
     stands_for block = 0;
@@ -52,7 +52,7 @@ private:
   const trace::block_habits& habits_;
   std::uint64_t number_ = 0;
   std::unordered_map<std::uint64_t, stands_for> ours_;      // by recorded address
-  std::unordered_map<stands_for, std::uint64_t> places_;    // recorded address that a reserved one has now
+  std::unordered_map<stands_for, std::uint64_t> places_;    // by reserved block: its present recorded address
   std::unordered_map<std::uint64_t, stands_for> reserved_;  // by number of the first acquisition
   std::unordered_map<std::uint32_t, open_growth> open_growths_;  // by thread
   std::unordered_map<std::uint32_t, double> owed_;               // blocks to leave out, by site

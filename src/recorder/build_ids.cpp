@@ -21,7 +21,7 @@ namespace {
 using bytes_view = std::span<const unsigned char>;
 
 constexpr std::size_t most_id_bytes = 64;
-constexpr std::size_t most_note_bytes = 512;  // of a segment of notes; a build-id behind is not found
+constexpr std::size_t most_note_bytes = 512;  // of a segment of notes that are searched for a build-id
 constexpr unsigned most_segments = 64;
 
 unsigned digit_of(char c) {

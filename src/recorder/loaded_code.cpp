@@ -39,8 +39,8 @@ constexpr std::size_t most_bytes = std::size_t{1} << 30;
 struct loaded_file {
   // release/acquire: who sees true sees the table, which is never changed again.
   atomic<bool> is_ready = false;
-  // times_unloaded when the table was last found to be that of the file at its addresses. relaxed: a thread
-  // that misses a change compares again.
+  // The value of times_unloaded at the last check that this file still lies at its addresses. relaxed: a
+  // thread that misses a change checks again.
   atomic<std::uint32_t> checked = 0;
   unwind_table table;
 };

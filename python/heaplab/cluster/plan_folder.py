@@ -172,7 +172,7 @@ def read_plan(folder: Path) -> Plan:
 def with_threads(
     experiments: Sequence[spec.Experiment], scale: spec.ScaleName, counts: list[int]
 ) -> list[spec.Experiment]:
-    """The experiments with these numbers of threads in those that sweep them."""
+    """The experiments; those that sweep numbers of threads sweep these numbers."""
     changed = []
     for experiment in experiments:
         scaled: spec.Scale = getattr(experiment, scale)

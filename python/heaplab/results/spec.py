@@ -168,8 +168,9 @@ class Plot(Spec):
     rows: str = ""  # kinds "heat", "summary": the swept parameter down the side; empty: the candidates
     # kind "heat": the value of x, or the candidate, that is 100 %; empty: no ratios, colours over all cells
     relative_to: str = ""
-    # kinds "heat", "summary": swept parameters with the value each cell is divided by; with relative_to the
-    # cells are ratios of ratios. Kind "curve", with relative_to: the speed-up over that candidate there
+    # kinds "heat", "summary": each cell is divided by the cell at these values of swept parameters; with
+    # relative_to as well, cells are ratios of ratios. Kind "curve": the speed-up over the candidate
+    # relative_to at these values
     against: dict[str, Parameter] = {}
     # kinds "summary", "curve": swept parameters with the values that are shown
     only: dict[str, list[Parameter]] = {}
