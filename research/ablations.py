@@ -7,7 +7,6 @@ of cache lines between cores come from research/coherence.csv. Example, some min
     research/ablations.py --pairs 9 --page docs/ablations.md
 """
 
-import argparse
 import os
 import random
 import sys
@@ -19,6 +18,7 @@ from statistics import median
 
 import coherence_curves
 from ablated import ABLATIONS, GROWTH, STRATEGIES, Ablation
+from command_line import parser_of
 from heaplab.catalog import contents, locate, native
 from heaplab.machine import host
 from heaplab.machine.callgrind import InstructionCounter
@@ -55,9 +55,7 @@ class Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--only", default="", help="names of ablations, with commas between them")
     parser.add_argument("--page", type=Path, help="write the page")

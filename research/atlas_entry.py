@@ -8,13 +8,13 @@ command that reads results unpacks. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
 
-import argparse
 import json
 import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from command_line import parser_of
 from heaplab.catalog import native
 from heaplab.results import store
 
@@ -25,9 +25,7 @@ LEFT_OUT = {"warming", "behaviour"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("results", type=Path, help="results file or the folder it lies in")
     parser.add_argument("entry", type=Path, help="the file to write")
     asked = parser.parse_args()

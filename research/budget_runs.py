@@ -8,13 +8,13 @@ Example, some 20 seconds:
     research/budget_runs.py --unchanged 20 --planted 1
 """
 
-import argparse
 import subprocess
 import tempfile
 from collections import Counter
 from datetime import date
 from pathlib import Path
 
+from command_line import parser_of
 from heaplab.budgets import budget_file
 from heaplab.budgets.growth_beyond import beyond
 from heaplab.budgets.run_budget import Recorder, judged, write
@@ -31,9 +31,7 @@ NAMES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--unchanged", type=int, default=1000, help="runs of the unchanged program")
     parser.add_argument("--planted", type=int, default=10, help="runs with each planted allocation")
     asked = parser.parse_args()

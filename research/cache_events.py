@@ -7,11 +7,12 @@ Examples: research/cache_events.py bin/acdc glibc= scalloc-paper=lib/libheaplab_
           research/cache_events.py --options '--list-order random' bin/acdc glibc=
 """
 
-import argparse
 import os
 import re
 import subprocess
 from dataclasses import dataclass
+
+from command_line import parser_of
 
 OPTIONS = (
     "--min-size 16 --max-size 32 --min-liveness 1 --max-liveness 10 --time-quantum 1000000 --ticks 30 "
@@ -47,9 +48,7 @@ def reads(program: str, library: str, more: str) -> Reads:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--options", default="", help="more options of acdc")
     parser.add_argument("program", help="acdc")
     parser.add_argument("arms", nargs="+", metavar="NAME=LIBRARY", help="an empty LIBRARY: the C library's")

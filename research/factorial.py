@@ -10,7 +10,6 @@ Examples: research/factorial.py out/dimensions/results.jsonl
           research/factorial.py --instructions build/release/bin/dimensions
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -18,6 +17,7 @@ from math import exp, log, prod, sqrt
 from pathlib import Path
 from statistics import mean, stdev
 
+from command_line import parser_of
 from heaplab.analysis import Analysis
 from heaplab.catalog import contents as catalogs
 from heaplab.results import store
@@ -99,9 +99,7 @@ def show(strategy: str, base: str, what: str, blocks: Sequence[Block]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "file", type=Path, help="results.jsonl, or with --instructions the program dimensions"
     )

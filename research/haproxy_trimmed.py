@@ -13,7 +13,6 @@ Example, two minutes; needs haproxy:
     research/haproxy_trimmed.py --sent 3000,15000
 """
 
-import argparse
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from command_line import parser_of
 from heaplab.advise.sentences import size
 
 PORT = 7791
@@ -50,9 +50,7 @@ frontend all
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--sent", default="3000,15000", help="bytes of a request, at most 15000 each")
     asked = parser.parse_args()
     print("| bytes sent | memory | less with malloc_trim: promised | in HAProxy | off |")

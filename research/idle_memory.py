@@ -8,12 +8,12 @@ Example, two minutes:
     research/idle_memory.py --allocators glibc,scalloc --runs 3
 """
 
-import argparse
 import statistics
 import subprocess
 import tempfile
 from pathlib import Path
 
+from command_line import parser_of
 from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
 from heaplab.machine.execute import environment_for
@@ -31,9 +31,7 @@ COLUMNS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--allocators", default=ALLOCATORS, help="names, with commas between them")
     parser.add_argument("--runs", type=int, default=3, help="processes for each figure")
     asked = parser.parse_args()

@@ -8,13 +8,13 @@ Example, a minute:
     research/known_programs.py --programs leak,pinned --allocators glibc,scalloc
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from command_line import parser_of
 from heaplab.advise import run_advise
 from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.advise.replaying import RUNS, Recording
@@ -30,9 +30,7 @@ PROGRAMS = "leak,cache,retained,pinned,regrowth,nothing"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--programs", default=PROGRAMS)
     parser.add_argument("--allocators", default="glibc,jemalloc,mimalloc,scalloc,tcmalloc")
     asked = parser.parse_args()

@@ -7,9 +7,10 @@ Example:
   heaplab --catalog more run scalloc-oopsla15/fig06 --allocators glibc,scalloc,scalloc-paper
 """
 
-import argparse
 import re
 from pathlib import Path
+
+from command_line import parser_of
 
 EXPERIMENTS = Path(__file__).parents[1] / "catalog/experiments"
 QUICK_THREADS = re.compile(r"(\[quick\]\n(?:[^\[].*\n)*?sweep = \{ threads = )\[[^]]*\]")
@@ -20,9 +21,7 @@ def numbers(text: str) -> list[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT")
     parser.add_argument("--threads", required=True, type=numbers, metavar="N,N,...")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIRECTORY")

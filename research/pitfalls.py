@@ -6,7 +6,6 @@ of what the workload itself times. Example, some minutes:
     research/pitfalls.py --blocks 9 --page docs/pitfalls.md
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ablations import arm, spoken
+from command_line import parser_of
 from heaplab.catalog import native
 from heaplab.machine import host
 from heaplab.machine.execute import environment_for
@@ -120,9 +120,7 @@ class Error:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--blocks", type=int, default=9)
     parser.add_argument("--only", default="", help="names of workloads, with commas between them")
     parser.add_argument("--page", type=Path, help="write the page")

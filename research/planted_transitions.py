@@ -7,12 +7,13 @@ release. Exit status 0: every fault is seen, 1: not, or the tests fail without a
 Example: research/planted_transitions.py --only "compare-and-swap"
 """
 
-import argparse
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from command_line import parser_of
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build/release"
@@ -194,9 +195,7 @@ def first_failure() -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="the faults whose description holds TEXT")
     given = parser.parse_args()
     chosen = [fault for fault in FAULTS if given.only in fault.what]

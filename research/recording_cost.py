@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from catalog_programs import PROGRAMS, SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
+from command_line import add_page, parser_of, put
 from heaplab import stats
 from heaplab.analysis.metrics import value_of
 from heaplab.arms import chosen_arms
@@ -280,20 +281,15 @@ def run(asked: argparse.Namespace) -> None:
     catalog, [glibc] = chosen_arms.arms(contents.load(()), "glibc", (), None)
     costs = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
     text = page_of_both(costs, asked.rounds, asked.against) if asked.against else page(costs, asked.rounds)
-    if asked.page:
-        asked.page.write_text(text)
-    else:
-        print(text)
+    put(text, asked.page)
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     add_programs(parser, f"{PROGRAMS},{LOOP}")
     parser.add_argument("--rounds", type=int, default=10, help="from 6 on there are 95 %% intervals")
     parser.add_argument("--against", type=Path, metavar="LIBRARY", help="another recorder, for stacks alone")
-    parser.add_argument("--page", type=Path, help="Markdown file to write; without, the page is printed")
+    add_page(parser)
     asked = parser.parse_args(words)
     if not 1 <= asked.rounds <= 1000:
         parser.error("--rounds: takes 1 to 1000")

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import fidelity_page
 from catalog_programs import SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
+from command_line import add_page, parser_of, put
 from fidelity_figures import Program
 from heaplab.analysis import Analysis
 from heaplab.arms import chosen_arms
@@ -116,21 +117,16 @@ def run(asked: argparse.Namespace) -> None:
     analysis = measured(request, folder)
     programs = [Program(name, folder / f"{name}.trace", analysis) for name in asked.programs]
     text = fidelity_page.page(programs, analysis)
-    if asked.page:
-        asked.page.write_text(text)
-    else:
-        print(text)
+    put(text, asked.page)
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     add_programs(parser)
     parser.add_argument("--allocators", default=ALLOCATORS, help=f"glibc first [default: {ALLOCATORS}]")
     parser.add_argument("--blocks", type=int, default=10, help="rounds; from 6 on there are 95 %% intervals")
     parser.add_argument("--folder", type=Path, default=Path("out/fidelity"), help="[default: out/fidelity]")
-    parser.add_argument("--page", type=Path, help="Markdown file to write; without, the page is printed")
+    add_page(parser)
     asked = parser.parse_args(words)
     if not 1 <= asked.blocks <= 1000:
         parser.error("--blocks: takes 1 to 1000")

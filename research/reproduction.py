@@ -8,7 +8,6 @@ from research/coherence.csv each time (coherence_curves.py).
 Example: research/reproduction.py out/publications/*/*/results.jsonl
 """
 
-import argparse
 import lzma
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import coherence_curves
 import site_pictures
+from command_line import parser_of
 from heaplab.analysis import Analysis
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
@@ -76,9 +76,7 @@ def pictures() -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("results", nargs="*", type=Path, metavar="RESULTS")
     known = {experiment.experiment: experiment for experiment in load(VERDICTS)} if VERDICTS.exists() else {}
     for path in parser.parse_args().results:

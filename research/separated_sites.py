@@ -10,12 +10,12 @@ Example, a minute:
     research/separated_sites.py --cases uniform,threads --allocators glibc,scalloc
 """
 
-import argparse
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from command_line import parser_of
 from heaplab.advise import run_advise
 from heaplab.advise.answer import Evidence
 from heaplab.advise.replaying import RUNS, SHIFT, Recording
@@ -35,9 +35,7 @@ SITE = "long_lived"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--cases", default=CASES)
     parser.add_argument("--allocators", default="glibc,jemalloc,mimalloc,scalloc,tcmalloc")
     asked = parser.parse_args()

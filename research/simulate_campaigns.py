@@ -14,7 +14,6 @@ Example: research/simulate_campaigns.py families --campaigns 1000
 Example: research/simulate_campaigns.py planted --campaigns 200 --results out/compare
 """
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -24,6 +23,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from command_line import parser_of
 from heaplab import stats
 from heaplab.analysis import Analysis
 from heaplab.analysis.aspects import cells_of, metric_of, studies_by_aspect
@@ -177,9 +177,7 @@ def with_one_slower(cells: Sequence[Cell], effect: float) -> list[Cell]:
 
 def run(description: str, ways: dict[str, Callable[[list[Cell], int, int], Iterator[str]]]) -> None:
     """Read the command line, and print the table of one of the ways."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(description)
     parser.add_argument("what", choices=list(ways))
     parser.add_argument("--campaigns", type=int, default=100, help="[default: %(default)s]")
     parser.add_argument("--results", type=Path, help="a results file, or its folder")

@@ -9,7 +9,6 @@ Example, some seconds:
     research/site_names.py --programs jq
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from command_line import add_page, parser_of, put
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
 from heaplab.text import markdown, units
@@ -131,11 +131,9 @@ def page(packages: Sequence[str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="[default: %(default)s]")
-    parser.add_argument("--page", type=Path, help="Markdown file to write; without, the page is printed")
+    add_page(parser)
     asked = parser.parse_args()
     packages = asked.programs.split(",")
     if unknown := sorted(set(packages) - PROGRAMS.keys()):
@@ -144,10 +142,7 @@ def main() -> None:
         text = page(packages)
     except HeaplabError as error:
         parser.exit(2, f"site_names: {error}\n")
-    if asked.page:
-        asked.page.write_text(text)
-    else:
-        print(text)
+    put(text, asked.page)
 
 
 if __name__ == "__main__":

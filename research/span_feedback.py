@@ -9,10 +9,11 @@ when one came back that was never half full.
 Example: research/span_feedback.py
 """
 
-import argparse
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+
+from command_line import parser_of
 
 LEAST, MOST = 2, 32  # blocks of a span of 8 KiB blocks: scalloc's, and the paper's
 REUSABLE = 0.8  # part of a span's blocks that are free: from there on the thread allocates from it again
@@ -145,7 +146,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    parser_of(__doc__).parse_args()
     print(table())

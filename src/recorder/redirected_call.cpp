@@ -1,7 +1,6 @@
 #include "recorder/redirected_call.h"
 
 #include <cstring>
-#include <limits>
 
 #include "recorder/recording.h"
 

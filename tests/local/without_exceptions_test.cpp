@@ -3,7 +3,6 @@
 
 #include <limits>
 #include <map>
-#include <memory_resource>
 #include <string>
 #include <vector>
 

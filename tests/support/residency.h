@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "base/os_pages.h"
 #include "probes/page_residency.h"
 

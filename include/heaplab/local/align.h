@@ -1,7 +1,6 @@
 // Arithmetic of addresses and alignments.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 

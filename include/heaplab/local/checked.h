@@ -11,7 +11,6 @@
 #include <set>
 #include <thread>
 #include <type_traits>
-#include <utility>
 
 #include "heaplab/local/monotonic.h"
 
