@@ -5,7 +5,7 @@ Of each recording four traces are replayed: the whole and its twin; the second h
 first. ACDC runs with the parameters fitted to the whole. Memory is the mean where all threads meet. Cost is
 the CPU time of the replay, in rounds of all allocators in shuffled order; --instructions counts instead what
 callgrind executes, where the machine is busy. Each figure is a ratio to glibc: its median relative error
-over the other allocators, and Kendall's tau of their order.
+over the other allocators, and Kendall's tau of their order, with 95 % intervals by drawing rounds anew.
 
 Example:
     research/twins.py --rounds 11 --page twins.md FOLDER
@@ -13,7 +13,6 @@ Example:
 
 import argparse
 import json
-import math
 import random
 import shlex
 import subprocess
@@ -22,7 +21,6 @@ import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -38,11 +36,13 @@ from heaplab.traces import tool
 from heaplab.traces.profile import busiest
 from heaplab.tracing.run_twin import BETWEEN, HALVES, WHOLE, twin_of, verdict
 from heaplab.twins import acdc_fit, acdc_parameters, distances, drawing, fitting, twin_file
-from heaplab.twins.lives import lives_of
+from heaplab.twins.lives import Array, lives_of
 from heaplab.twins.making import make_trace
 
 ALLOCATORS = "glibc,scalloc,jemalloc,mimalloc,tcmalloc,llheap"
 SEED = 1
+RESAMPLED = 2000
+Measured = dict[str, tuple[list[float], float]]
 # What each program does: a command in a folder of its own, without input from elsewhere.
 PROGRAMS = {
     "sqlite3": "sqlite3 :memory: 'create table t(a integer primary key, b text); "
@@ -56,9 +56,18 @@ PROGRAMS = {
     "g++": 'sh -c \'echo "#include <map>\nstd::map<int,int> m; int main() { return m[1]; }" > s.cpp; '
     "g++ -c s.cpp'",
     "jq": 'sh -c \'seq 20000 | jq -c "{a: ., b: [., . * 2]}" | jq -s "map(.b[1]) | add"\'',
-    "git": "sh -c 'git init -q r; cd r; for i in $(seq 60); do seq $i 900 > f$i; git add f$i; "
-    "git -c user.name=n -c user.email=e commit -qm c$i; done; git log -p --stat > ../log'",
+    "git": "sh -c 'git init -q r; cd r; awk -f ../commits.awk | git fast-import --quiet; "
+    "git log -p --stat m'",
 }
+COMMITS = r"""BEGIN {
+  for (i = 1; i <= 1500; i++) {
+    printf "commit refs/heads/m\ncommitter n <e> %d +0000\ndata 0\n", 1500000000 + i
+    printf "M 644 inline f%d\ndata <<E\n", i % 40
+    for (j = i; j < 3000; j += 97) print j
+    print i * 7 "\nE"
+  }
+}
+"""
 
 
 def main() -> int:
@@ -89,6 +98,7 @@ def of_program(name: str, given: argparse.Namespace, arms: dict[str, dict[str, s
     if not trace.exists():
         words = [sys.executable, "-m", "heaplab", "record", "-o", trace, "--", *shlex.split(PROGRAMS[name])]
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            Path(scratch, "commits.awk").write_text(COMMITS)
             subprocess.run(words, cwd=scratch, check=True, stdout=subprocess.DEVNULL)
     kept = folder / ("instructions.json" if given.instructions else "results.json")
     if kept.exists():
@@ -109,14 +119,14 @@ def of_program(name: str, given: argparse.Namespace, arms: dict[str, dict[str, s
         make_trace(blocks, made)
         replay = native.needed(native.program(OwnProgram("replay")), "replay")
         commands[what] = [replay, "--file", recorded_trace.workload_of(made, quiet=True)]
-    measured = {what: ratios(measure(command, given, arms), list(arms)) for what, command in commands.items()}
+    measured = {what: measure(command, given, arms) for what, command in commands.items()}
     result = {
         "name": name,
         "blocks": len(lives),
         "bytes": (folder / "x.twin").stat().st_size,
         "errors": {key: vars(value) for key, value in twin.errors.items()} | {"ACDC": vars(errors)},
         "verdict": verdict(errors, "ACDC-like"),
-        "ratios": measured,
+        "measured": measured,
     }
     kept.write_text(json.dumps(result, indent=1))
     return result
@@ -134,8 +144,8 @@ def acdc(parameters: acdc_parameters.Parameters) -> list[str | Path]:
 
 def measure(
     command: list[str | Path], given: argparse.Namespace, arms: dict[str, dict[str, str]]
-) -> dict[str, tuple[float, float]]:
-    """By allocator the cost and the memory of a command."""
+) -> Measured:
+    """By allocator the costs, one a round, and the memory of a command."""
     is_replay = Path(command[0]).name == "replay"
     memory = {
         name: figures(command + (["--marks", "--drift", "0"] if is_replay else []), arm)["average_memory"]
@@ -150,7 +160,7 @@ def measure(
             shuffled.shuffle(order)
             for name in order:
                 cost[name].append(figures(command, arms[name])["cpu_time"])
-    return {name: (median(cost[name]), memory[name]) for name in arms}
+    return {name: (cost[name], memory[name]) for name in arms}
 
 
 def figures(command: list[str | Path], environment: dict[str, str]) -> dict[str, float]:
@@ -168,20 +178,33 @@ def instructions(command: list[str | Path], environment: dict[str, str]) -> floa
     return float(lines[-1].split(":")[-1])
 
 
-def ratios(values: dict[str, tuple[float, float]], names: list[str]) -> dict[str, list[float]]:
-    base = values[names[0]]
+def of_costs(drawn: Measured, recorded: Measured) -> str:
+    costs = [np.array([of[name][0] for name in recorded]) for of in (drawn, recorded)]
+    random, rounds = np.random.default_rng(SEED), costs[0].shape[1]
+    again = [
+        apart(*(np.median(each[:, random.integers(0, rounds, rounds)], axis=1) for each in costs))
+        for _ in range(RESAMPLED if rounds > 1 else 0)
+    ]
+    error, tau = apart(*(np.median(each, axis=1) for each in costs))
+    if not again:
+        return f"{error:.0%}, {tau:.2f}"
+    (least, low), (most, high) = np.quantile(again, (0.025, 0.975), axis=0)
+    return f"{error:.0%} ({100 * least:.0f} to {100 * most:.0f}), {tau:.2f} ({low:.2f} to {high:.2f})"
+
+
+def of_memory(drawn: Measured, recorded: Measured) -> str:
+    values = [np.array([of[name][1] for name in recorded]) for of in (drawn, recorded)]
     # A heap that the system does not notice has no memory, and ratios to that have no error.
-    return {name: [values[name][kind] / (base[kind] or math.nan) for kind in (0, 1)] for name in names[1:]}
-
-
-def apart(drawn: dict[str, list[float]], recorded: dict[str, list[float]], kind: int) -> str:
-    """Median relative error and tau; the baseline, which is 1 in both, counts in the order."""
-    pairs = np.array([[drawn[name][kind], recorded[name][kind]] for name in recorded])
-    if np.isnan(pairs).any():
+    if min(each[0] for each in values) == 0:
         return "too small"
-    error = median(abs(pairs[:, 0] / pairs[:, 1] - 1))
-    tau = stats.kendalltau(np.append(pairs[:, 0], 1), np.append(pairs[:, 1], 1)).statistic
+    error, tau = apart(*values)
     return f"{error:.0%}, {tau:.2f}"
+
+
+def apart(drawn: Array, recorded: Array) -> tuple[float, float]:
+    """Median relative error of ratios to the first, and tau, in whose order the first counts."""
+    ratios = (drawn / drawn[0]) / (recorded / recorded[0])
+    return float(np.median(abs(ratios[1:] - 1))), float(stats.kendalltau(drawn, recorded).statistic)
 
 
 COLUMNS = (
@@ -208,13 +231,9 @@ def page(results: list[dict[str, Any]], given: argparse.Namespace) -> str:
             cells += [f"{errors['size_ks']:.2f}", f"{errors['life_ks']:.2f}, {errors['life_octaves']:.2f}"]
             cells.append(f"{errors['live_curve']:.0%}")
         marginals.append([*cells, f"{halves['life_ks']:.2f}, {halves['life_octaves']:.2f}", row["verdict"]])
-        of = row["ratios"]
-        costs.append(
-            [
-                row["name"],
-                *(apart(of[drawn], of[recorded], kind) for drawn, recorded in PAIRS for kind in (0, 1)),
-            ]
-        )
+        of = row["measured"]
+        pairs = [(of[drawn], of[recorded]) for drawn, recorded in PAIRS]
+        costs.append([row["name"], *(figure(*pair) for pair in pairs for figure in (of_costs, of_memory))])
     cost = "instructions" if given.instructions else "CPU time"
     return f"{table(COLUMNS, marginals)}\n{table([head.format(cost) for head in RATIOS], costs)}"
 

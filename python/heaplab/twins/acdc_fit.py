@@ -1,5 +1,6 @@
 """Fits ACDC's parameters to a recording."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ MOST_LIVENESS = 64  # ticks: an object count grows with the square
 PARTS = 4  # of a tick, in which lifetimes are counted
 QUANTA = 6  # doublings of the quantum that are tried
 BETTER = 0.02  # what a model must gain to be preferred to a simpler one
-OCTAVES = range(3, 40)  # of the sizes that ACDC allows
+LEAST_OCTAVE = 3  # of sizes: ACDC's objects have 8 B at least
 ENOUGH = 0.1  # share of the blocks that die in the thread of their birth
 LEAST_OF_BATCH = 3  # objects: fewer die in the order of their births from a tree, too
 
@@ -56,15 +57,19 @@ def fit(lives: Lives) -> Parameters:
         min_liveness=ages.shortest,
         max_liveness=ages.longest,
         time_quantum=max(int(ages.quantum), 1),
-        ticks=max(round(lives.clock / threads / ages.quantum), 2 * ages.longest + 1),
+        ticks=1,
         class_objects=int(np.median(np.repeat(counts, counts))) if fixed and len(counts) else 0,
         list_ratio=round(100 * float((orders[some] == 1).mean()), 1) if some.any() else 100.0,
         shared_objects_ratio=round(100 * float(remote.mean()), 1) if threads > 1 and len(remote) else 0.0,
         permanent_objects_ratio=round(100 * ages.stays, 2),
     )
-    # A tick ends with the class that exceeds the quantum.
-    quantum_left = max(int(ages.quantum - parameters.overshoot()), 1)
-    return Parameters(**(vars(parameters) | {"time_quantum": quantum_left}))
+    # A tick ends with the class that exceeds the quantum, and has no less than a class.
+    mean, exceeds = parameters.class_bytes()
+    return replace(
+        parameters,
+        time_quantum=max(int(ages.quantum - exceeds), 1),
+        ticks=max(round(lives.clock / threads / max(ages.quantum, mean)), 2 * ages.longest + 1),
+    )
 
 
 def active_threads(lives: Lives) -> int:
@@ -156,15 +161,16 @@ def ages_with(life: Array, has_died: Array, quantum: float, power: int) -> Ages:
 
 
 def sizes_of(size: Array, power: int) -> Sizes:
-    """The best range of sizes: powers of two, or one size."""
+    """The best range of sizes: powers of two, none beyond the largest block, or one size."""
     values, blocks = np.unique(np.maximum(size, 8), return_counts=True)
     shares = np.cumsum(blocks) / blocks.sum()
     below = np.append(0, shares[:-1])
     frequent = int(np.argmax(blocks))
     only = int(values[frequent])
     best = Sizes(float(max(below[frequent], 1 - shares[frequent])), only, only)
-    for first in OCTAVES:
-        for last in range(first + 1, OCTAVES.stop + 1):
+    most = max(int(values[-1] - 1).bit_length(), LEAST_OCTAVE + 1)
+    for first in range(LEAST_OCTAVE, most):
+        for last in range(first + 1, most + 1):
             weights = (last - np.arange(first, last) + 1.0) ** power
             octaves = np.arange(first, last + 1)
             model = np.append(0, np.cumsum(weights) / weights.sum())

@@ -48,11 +48,11 @@ class Parameters:
         liveness = random.integers(self.min_liveness, self.max_liveness, size=number, endpoint=True)
         return size, liveness, self.objects(size, liveness)
 
-    def overshoot(self) -> float:
-        """The mean bytes by which a tick exceeds the quantum: half a class, as one is met in the middle."""
+    def class_bytes(self) -> tuple[float, float]:
+        """The mean bytes of a class, and of a half when it is met in the middle, as a tick's end meets it."""
         size, _, count = self.classes(100_000, np.random.default_rng(SEED))
-        large = (size * count).astype(float)
-        return float((large**2).mean() / (2 * large.mean()))
+        whole = (size * count).astype(float)
+        return float(whole.mean()), float((whole**2).mean() / (2 * whole.mean()))
 
 
 def lives_of(parameters: Parameters, seed: int = SEED) -> Lives:
@@ -87,22 +87,11 @@ def lives_of(parameters: Parameters, seed: int = SEED) -> Lives:
 
 def of_thread(parameters: Parameters, thread: int, random: np.random.Generator) -> tuple[Array, ...]:
     """Of each block size, birth and death on the thread's clock, thread, place in its death, and sharing."""
-    drawn: tuple[list[Array], ...] = ([], [], [])
-    whole, enough = 0.0, float(parameters.ticks) * parameters.time_quantum
-    while whole < enough:  # ticks exceed the quantum, so that this suffices
-        some = parameters.classes(4096, random)
-        for column, more in zip(drawn, some, strict=True):
-            column.append(more)
-        whole += float((some[0] * some[2]).sum()) - parameters.time_quantum
-    sizes, lives, counts = (np.concatenate(each) for each in drawn)
+    sizes, lives, counts = parameters.classes(4096, random)
+    while len(ends := ends_of(np.cumsum(sizes * counts), parameters)) < parameters.ticks:
+        more = parameters.classes(len(sizes), random)
+        sizes, lives, counts = map(np.concatenate, zip((sizes, lives, counts), more, strict=True))
     bytes_ = np.cumsum(sizes * counts)
-    ends: list[int] = []
-    for _ in range(parameters.ticks):
-        begun = bytes_[ends[-1]] if ends else 0
-        at = int(np.searchsorted(bytes_, begun + parameters.time_quantum))
-        if at >= len(bytes_):
-            break
-        ends.append(at)
     used = ends[-1] + 1
     tick = np.searchsorted(np.array(ends), np.arange(used))
     is_list = random.random(used) * 100 < parameters.list_ratio
@@ -117,6 +106,19 @@ def of_thread(parameters: Parameters, thread: int, random: np.random.Generator) 
     own = (bytes_[:used] - (sizes * counts)[:used])[of] + index * sizes[of]
     place = first[of] + np.where(is_list[of], index, counts[of] - index)
     return sizes[of], own, dies[of], np.full(len(of), thread), place, shared[of]
+
+
+def ends_of(bytes_: Array, parameters: Parameters) -> list[int]:
+    """The last class of each tick, as far as the classes reach. `bytes_`: of all classes up to each."""
+    ends: list[int] = []
+    begun = 0
+    while len(ends) < parameters.ticks:
+        at = int(np.searchsorted(bytes_, begun + parameters.time_quantum))
+        if at >= len(bytes_):
+            break
+        ends.append(at)
+        begun = bytes_[at]
+    return ends
 
 
 EXPERIMENT = """\

@@ -154,6 +154,15 @@ def test_the_parameters_of_a_recorded_acdc_come_back(tmp_path: Path, name: str) 
     assert times < 1.5 or not alone
 
 
+def test_acdc_allocates_as_many_bytes_as_the_program_and_no_larger_blocks() -> None:
+    # Small blocks are less frequent than by the formula with their range, and ticks are short.
+    octaves = 12 - 9 * np.sqrt(np.random.default_rng(1).random(BLOCKS))
+    lives = made((2**octaves).astype(np.int64), np.zeros(BLOCKS))
+    found = acdc_fit.fit(lives)
+    assert found.max_size <= 1 << 12
+    assert acdc_parameters.lives_of(found).clock == pytest.approx(lives.clock, rel=0.2)
+
+
 def test_a_program_that_is_not_like_acdc_is_called_so() -> None:
     number = np.arange(BLOCKS)
     lives = made(np.where(number % 1000 == 0, 300_000, 16), np.where(number % 1000 == 0, 3_000_000, 0))
