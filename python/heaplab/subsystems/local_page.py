@@ -11,6 +11,7 @@ from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME, HUES
 from heaplab.subsystems import local_tables
 from heaplab.subsystems.judgement import Judgement
+from heaplab.subsystems.resources import Resource
 from heaplab.text import units
 from heaplab.trace_report.trace_page import Chapter, write_page
 from heaplab.traces.profile import Profile
@@ -19,13 +20,19 @@ OWN, NEAR = HUES[0][0], HUES[1][0]
 WIDTH = 0.38  # of a bar
 
 
-def write_html(profile: Profile, judged: Sequence[Judgement], warnings: Sequence[str], path: Path) -> None:
+def write_html(
+    profile: Profile,
+    judged: Sequence[Judgement],
+    used: Sequence[Resource],
+    warnings: Sequence[str],
+    path: Path,
+) -> None:
     """Raises HeaplabError if the file cannot be written."""
-    lines = [local_tables.sentence(judgement) for judgement in judged] or ["no subsystem is worth a look"]
+    lines = [local_tables.sentence(judgement) for judgement in judged] or [local_tables.NOTHING_FOUND]
     vetoes = [
         (judgement.name, local_tables.veto_line(veto)) for judgement in judged for veto in judgement.vetoes
     ]
-    also = [("also", line) for line in lines[1:]]
+    also = [("also", line) for line in (*lines[1:], *(resource.sentence for resource in used))]
     write_page(path, profile, lines[0], [*also, *vetoes], warnings, chapters(profile, judged))
 
 

@@ -11,24 +11,30 @@ from heaplab.advise.other_ways import Amounts
 from heaplab.console import put
 from heaplab.report.tables.table_parts import Entry, Table, print_table
 from heaplab.subsystems.judgement import Judgement
+from heaplab.subsystems.resources import Resource
 from heaplab.subsystems.vetoes import LocalKind, winks_out
 from heaplab.text import units
 
 LABEL = 10  # columns
 LETTERS = ("D", "V", "L", "U", "C")
+NOTHING_FOUND = "no subsystem is worth a look"
 NOTES = (
     "D density of allocation, V variation of sizes, L locality, U utilization, C contention, from 0 to 1 "
     "(P0089, section 5); in small print the nearest benchmark.",
 )
 
 
-def print_judgements(judged: Sequence[Judgement], console: Console) -> None:
-    """A sentence for each subsystem with its vetoes, then the tables."""
+def print_judgements(judged: Sequence[Judgement], used: Sequence[Resource], console: Console) -> None:
+    """A sentence for each subsystem with its vetoes, the faults of resources in use, then the tables."""
+    if not judged:
+        put(console, NOTHING_FOUND)
     for judgement in judged:
         put(console, f"[bold]{escape(sentence(judgement))}[/]")
         for veto in judgement.vetoes:
             put(console, escape(veto_line(veto)), label="veto", indent=LABEL)
-    for table in tables(judged):
+    for resource in used:
+        put(console, f"[bold]{escape(resource.sentence)}[/]")
+    for table in tables(judged) if judged else ():
         put(console, "")
         print_table(table, console)
 

@@ -18,9 +18,10 @@ from heaplab.options.arm_options import GivenAllocator
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.subsystems import calibration, local_page, local_tables, patches
-from heaplab.subsystems.groups import groups_of
+from heaplab.subsystems import calibration, local_page, local_tables, patches, resources
+from heaplab.subsystems.groups import RESOURCES, Group, below_functions, groups_of, resource_of
 from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
+from heaplab.subsystems.resources import Resource, told_apart
 from heaplab.subsystems.subsystem import Appraised, Subsystem
 from heaplab.subsystems.vetoes import LocalKind
 from heaplab.traces import tool
@@ -52,16 +53,18 @@ def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptio
     profile = of.profile
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
         recording = Recording(of.trace, of.process, Path(folder), told=display.tell)
+        used = resources_in_use(recording, profile)
         judged = list(judgements(recording, profile, options.rules, [arm for arm in of.arms if not arm.void]))
     if options.output:
-        local_page.write_html(profile, judged, of.warnings, options.output)
+        local_page.write_html(profile, judged, used, of.warnings, options.output)
         note(f"written: {options.output}")
     if options.patch:
         click.echo("\n".join(patches.text_of(judgement) for judgement in judged))
     elif options.as_json:
-        click.echo(json.dumps([local_tables.plain(judgement) for judgement in judged], ensure_ascii=False))
+        rows = [*map(local_tables.plain, judged), *map(resources.plain, used)]
+        click.echo(json.dumps(rows, ensure_ascii=False))
     else:
-        local_tables.print_judgements(judged, console())
+        local_tables.print_judgements(judged, used, console())
     return status_of(of.summary)
 
 
@@ -83,12 +86,22 @@ def judgements(
 
 
 def measured(recording: Recording, profile: Profile, rules: Sequence[str], call_s: float) -> list[Appraised]:
-    groups = groups_of(profile, rules)
+    found = counted(recording, groups_of(profile, rules))
+    return [Appraised(subsystem, profile, call_s) for subsystem in found]
+
+
+def counted(recording: Recording, groups: Sequence[Group]) -> list[Subsystem]:
     found = tool.subsystems(recording.trace, recording.process, [group.sites for group in groups])
-    return [
-        Appraised(Subsystem(group=group, **counts), profile, call_s)
-        for group, counts in zip(groups, found, strict=True)
-    ]
+    return [Subsystem(group=group, **counts) for group, counts in zip(groups, found, strict=True)]
+
+
+def resources_in_use(recording: Recording, profile: Profile) -> list[Resource]:
+    """Monotonic resources whose chunks the recording holds."""
+    found: list[Resource] = []
+    for kind in RESOURCES:
+        sites = [site for site in profile.sites if resource_of(profile, site) == kind]
+        found += told_apart(kind, counted(recording, below_functions(profile, sites)))
+    return found
 
 
 def confirmation(recording: Recording, judgement: Judgement, plain: Path, arm: Arm) -> Confirmed:

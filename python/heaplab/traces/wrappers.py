@@ -26,8 +26,8 @@ KNOWN = (
     r"(?i)\w*(malloc|calloc|realloc|zalloc|memalign|strn?dup|memdup)\w{0,8}",
     r"g_slice_\w+|_?obstack_\w+|gs_heap_\w+|jv_mem_\w+|PyObject_(New|GC)\w*|_PyObject_(New|GC)\w*",
     r"operator new(\[\])?",
-    # The headers of C++, whose functions compilers inline, and Rust's library.
-    r"(std|__gnu_cxx|__gnu_debug|boost::container|absl::container_internal|folly::detail)::.*",
+    # Headers of C++, whose functions compilers inline, and Rust's library.
+    r"(std|heaplab::local|__gnu_cxx|__gnu_debug|boost::container|absl::container_internal|folly::detail)::.*",
     r"<?(alloc|core|std|hashbrown)::.*|__rust_\w+|__rdl_\w+|__rg_\w+",
 )
 

@@ -229,10 +229,36 @@ def test_libraries_find_the_same_with_a_local_allocator(
         assert done.stdout.split() == [result]
 
 
+RESOURCES = {
+    "never_released": ("std::pmr::monotonic_buffer_resource", 1, "never released"),
+    "never_released_local": ("heaplab::local::monotonic", 1, "never released"),
+    "outgrown": ("std::pmr::monotonic_buffer_resource", 50, "outgrown"),
+    "outgrown_local": ("heaplab::local::monotonic", 50, "outgrown"),
+    "large_enough": ("std::pmr::monotonic_buffer_resource", 50, ""),
+}
+
+
+def test_mistakes_with_monotonic_resources_are_found_in_a_recording(tmp_path: Path) -> None:
+    source = SOURCE.with_name("resources.cpp")
+    subprocess.run([*COMPILER, source, "-o", tmp_path / "resources"], check=True)
+    script = "; ".join(f"./resources {use}" for use in RESOURCES)
+    heaplab(tmp_path, "record", "--stacks", "-o", "x.trace", "--", "sh", "-c", script).check_returncode()
+    for process, (kind, lives, fault) in enumerate(RESOURCES.values(), 1):
+        words = ("--allocators", "glibc", "--process", process, "--json", "x.trace")
+        done = called(tmp_path, "advise", "--local", *words)
+        assert done.returncode == 0, done.stderr
+        [found] = json.loads(done.stdout)  # chunks alone are no subsystem
+        assert found["resource"] == f"{kind} of fill"
+        assert found["lives"] == lives
+        assert found["fault"].split(":")[0] == fault
+        if fault:
+            assert found["chunks"] > 2 * lives
+
+
 def test_the_page_shows_dimensions_episodes_and_promises(recorded: Recorded) -> None:
     judged = [gaining(recorded.first("parser"))]
     page = recorded.folder / "local.html"
-    local_page.write_html(judged[0].measured.profile, judged, [], page)
+    local_page.write_html(judged[0].measured.profile, judged, [], [], page)
     text = page.read_text()
     for title in ("Five dimensions", "Episodes", "Promised and confirmed"):
         assert title in text
