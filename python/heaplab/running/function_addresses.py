@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerSymSection
-from elftools.elf.sections import SymbolTableSection
 
 from heaplab.machine import elf
 from heaplab.running.read_once import read_once
@@ -131,17 +130,12 @@ class Symbols:
 
 def functions_of(opened: ELFFile) -> tuple[list[Function], dict[str, int]]:
     """The exported functions by address; and addresses of those that can be called, by name."""
-    table, versions = opened.get_section_by_name(".dynsym"), opened.get_section_by_name(".gnu.version")
-    assert isinstance(table, SymbolTableSection)
+    versions = opened.get_section_by_name(".gnu.version")
     functions, addresses = [], {}
-    for number, symbol in enumerate(table.iter_symbols()):
-        kind = symbol["st_info"]["type"]
-        if symbol["st_shndx"] == "SHN_UNDEF" or kind not in ("STT_FUNC", "STT_LOOS"):
-            continue
-        start = symbol["st_value"]
-        functions.append(Function(start, start + symbol["st_size"], symbol.name))
-        if kind == "STT_FUNC" and not is_hidden(versions, number):
-            addresses[symbol.name] = start
+    for each in elf.functions_in(opened, ".dynsym"):
+        functions.append(Function(each.start, each.start + each.size, each.name))
+        if each.kind == elf.FUNCTION and not is_hidden(versions, each.number):
+            addresses[each.name] = each.start
     return sorted(functions), addresses
 
 
