@@ -236,6 +236,8 @@ class Runner:
         if one_cpu is None:
             one_cpu = timing.on_one_cpu(run for run in runs if run.block == 0)
         measured = together(block, candidates, weights, len(self.runs), one_cpu)
+        if self._is_over(measured):
+            return False
         for run in measured:
             self._keep(run)
         self._lasted |= dict.fromkeys((candidate.key for candidate in candidates), self.clock() - began)
@@ -244,7 +246,7 @@ class Runner:
             why = f"two of it at once do not end well: {bad.reason}"
             undone = {"slices": False, "why_alone": why}
             self._set(self.timings[bad.experiment].model_copy(update=undone))
-        return not self._is_over(measured)
+        return True
 
     def _run_alone(self, block: Block, candidate: Candidate) -> bool:
         first = 0 if self._may_be_void(block) and self._room_to_repeat() else 1

@@ -3,6 +3,9 @@
 A thread is busy while it runs or waits for a CPU. The kernel counts both (/proc/PID/task/TID/schedstat), so
 that foreign load changes nothing. For the rest of its life, a thread waits for something else. Of several
 executions back to back, all figures are of all of them together.
+
+The last look is at a process that has ended, whose counts the kernel keeps until it is waited for. heaplab
+itself waits for a CPU before that look: that time is no part of the process's life.
 """
 
 import contextlib
@@ -17,7 +20,8 @@ from heaplab.results.records import Behaviour, Process
 
 NANOSECONDS = 1e9
 WORKING = 0.05  # of the run: a thread that is busy for less, such as one that joins others, is no worker
-FEWEST_LOOKS = 10  # at an execution: the lives of several threads are known too badly from fewer
+# At an execution, with the first and the last: the lives of several threads are known too badly from fewer.
+FEWEST_LOOKS = 12
 WRITES = "it writes files, which two of it at once might share"
 CATCHES_CONT = 1 << (signal.SIGCONT - 1)
 Thread = tuple[int, int]  # process and thread
@@ -40,11 +44,15 @@ class Observer:
 
     _lives: dict[Thread, ThreadLife] = field(default_factory=dict)
     _together: set[frozenset[Thread]] = field(default_factory=set)  # the threads of each look
+    _late: dict[int, float] = field(default_factory=dict)  # s by which the last look at each leader was late
+    _own_delay: float = 0.0  # s that heaplab had waited for a CPU at the last look
     _looks: int = 0
     _oddities: dict[str, None] = field(default_factory=dict)  # in the order found
 
     def look(self, at: float, tree: Sequence[int]) -> None:
-        together = set()
+        together, leader, before = set(), tree[0], self._own_delay
+        self._own_delay = own_delay()
+        self._late[leader] = self._own_delay - before if leader in self._late else 0.0
         for pid in tree:
             with contextlib.suppress(OSError):
                 for thread, ran, delayed in threads_of(pid):
@@ -52,7 +60,7 @@ class Observer:
                     together.add((pid, thread))
                     life = self._lives.setdefault((pid, thread), ThreadLife(at, at, busy, busy, delayed))
                     life.last, life.busy, life.delayed = at, busy, delayed
-                for oddity in oddities_of(pid, tree[0]):
+                for oddity in oddities_of(pid, leader):
                     self._oddities[oddity] = None
         self._together.add(frozenset(together))
         self._looks += 1
@@ -61,11 +69,13 @@ class Observer:
         """What was seen, with what the kernel counted of all executions; None if too little was seen."""
         if not self._lives:
             return None
-        wall = process.wall_time * process.executions
         ran = (process.user_time + process.system_time) * process.executions
         delayed = sum(life.delayed for life in self._lives.values())
+        most = max(map(len, self._together))
+        whole = process.wall_time * process.executions
+        wall = min(whole, max(whole - sum(self._late.values()), ran / most))
         # A new process has a delay from before its program began, which a thread's own time cannot hold.
-        busy = min(ran + delayed, max(ran, wall * max(map(len, self._together))))
+        busy = min(ran + delayed, max(ran, wall * most))
         workers = {of: life for of, life in self._lives.items() if life.busy > WORKING * process.wall_time}
         worked, lived = busy, wall
         if any(len(together & workers.keys()) > 1 for together in self._together):
@@ -76,6 +86,11 @@ class Observer:
             lived = sum(life.last - life.first for life in workers.values())
         waiting = min(1.0, max(0.0, 1 - worked / lived)) if lived else 0.0
         return Behaviour(busy=busy / wall, waiting=waiting, oddities=list(self._oddities))
+
+
+def own_delay() -> float:
+    """Seconds that heaplab has waited for a CPU."""
+    return next(delayed for _, _, delayed in threads_of(os.getpid()))
 
 
 def threads_of(pid: int) -> Iterator[tuple[int, float, float]]:

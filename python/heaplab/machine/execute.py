@@ -152,12 +152,15 @@ def executed(job: Job, tick: Callable[[], None] = lambda: None) -> Execution:
         watcher = job.watcher(launched.child.pid, tick)
         poll = launched.ending(at_end)
         killed_for = ""
+        watcher.look(time.monotonic() - launched.begin)
         while not poll.poll(watcher.wait * 1000):
             if killed_for := watcher.sample(time.monotonic() - launched.begin):
                 kill_group(launched.child.pid)
                 poll.poll()
                 break
-        return launched.execution(watcher, killed_for, time.monotonic() - launched.begin)
+        wall_time = time.monotonic() - launched.begin
+        watcher.look(wall_time)
+        return launched.execution(watcher, killed_for, wall_time)
 
 
 T = TypeVar("T")

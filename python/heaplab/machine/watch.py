@@ -108,9 +108,13 @@ class Watcher:
         self._tick()
         if self._samples % CHILDREN_EVERY == 0:
             self._tree = descendants(self._pid)
-        self._look(at, self._tree)
+        self.look(at)
         self._sample_memory(at)
         return over_limit(self._limits, at, self.curve.last)
+
+    def look(self, at: float) -> None:
+        """Look at the processes: also when they have just begun, and at what has ended and is still known."""
+        self._look(at, self._tree)
 
     def _sample_memory(self, at: float) -> None:
         resident = tables = 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_plan import WORKLOAD, campaign
@@ -156,3 +157,18 @@ def test_arms_that_fail_only_together_go_on_one_after_the_other(tmp_path: Path) 
     assert not results.timings["e"].slices
     assert results.timings["e"].why_alone.startswith("two of it at once do not end well")
     assert [run.turns for run in results.runs if run.block == 2] == [None] * 16
+
+
+def test_a_block_in_slices_that_the_budget_ended_is_no_failure(tmp_path: Path) -> None:
+    fake = Watched()
+
+    def together(*asked: Any) -> list[Run]:
+        fake.now = 1000.0
+        return [run.model_copy(update={"status": Status.TIMEOUT}) for run in fake.together(*asked)]
+
+    with Store(tmp_path / "results.jsonl") as opened:
+        made = campaign().model_copy(update={"budget": 100.0})
+        opened.append(made)
+        assert Runner(made, fake, opened, together=together, clock=fake.clock).run().reason == "budget"
+    results = store.load(tmp_path / "results.jsonl")
+    assert (results.timings["e"].slices, {run.block for run in results.runs}) == (True, {0})

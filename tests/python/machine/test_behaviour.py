@@ -1,11 +1,13 @@
 """What an observer makes of its looks at threads and of what the kernel counted: busy threads, and waits."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from heaplab.machine import behaviour
+from heaplab.machine import behaviour, execute
 from heaplab.machine.behaviour import Observer
+from heaplab.machine.watch import Limits
 from heaplab.results.records import Process
 
 # One look: when, and of each thread of each process (thread, s on a CPU, s of waiting for a CPU).
@@ -15,6 +17,7 @@ Look = tuple[float, dict[int, list[tuple[int, float, float]]]]
 @pytest.fixture
 def observer(monkeypatch: pytest.MonkeyPatch) -> Observer:
     monkeypatch.setattr(behaviour, "oddities_of", lambda _pid, _leader: iter(()))
+    monkeypatch.setattr(behaviour, "own_delay", lambda: 0.0)
     return Observer()
 
 
@@ -77,7 +80,7 @@ def two_threads(looks: int) -> list[Look]:
 def test_threads_at_once_wait_for_a_part_of_their_lives(
     observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look(observer, monkeypatch, two_threads(looks=10))
+    look(observer, monkeypatch, two_threads(looks=12))
     found = observer.behaviour(counted(wall=1.0, cpu=1.0))
     assert found
     assert found.waiting == pytest.approx(0.5)
@@ -88,3 +91,28 @@ def test_of_several_threads_a_few_looks_tell_too_little(
 ) -> None:
     look(observer, monkeypatch, two_threads(looks=4))
     assert observer.behaviour(counted(wall=1.0, cpu=1.0)) is None
+
+
+def test_what_heaplab_waits_before_its_last_look_is_no_part_of_a_program(
+    observer: Observer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program computed for 20 ms; heaplab waited 5 ms for a CPU while it ran, and 30 ms after its end."""
+    for at, ran, own_delay in ((0.0, 0.0, 9.0), (0.010, 0.010, 9.005), (0.050, 0.020, 9.035)):
+        monkeypatch.setattr(behaviour, "own_delay", lambda told=own_delay: told)
+        look(observer, monkeypatch, [(at, {1: [(1, ran, 0.0)]})])
+    found = observer.behaviour(counted(wall=0.050, cpu=0.020))
+    assert found
+    assert (found.busy, found.waiting) == (pytest.approx(1.0), pytest.approx(0.0))
+
+
+def test_the_last_look_is_at_a_process_that_has_ended() -> None:
+    """The kernel still tells how long the process waited for a CPU."""
+    told = []
+
+    def look(_at: float, tree: Sequence[int]) -> None:
+        state = Path(f"/proc/{tree[0]}/stat").read_text().rpartition(")")[2].split()[0]
+        told.append((state, list(behaviour.threads_of(tree[0]))))
+
+    execute.execute(["true"], execute.plain_environment(), Limits(time=60), look=look)
+    state, [(_, ran, _)] = told[-1]
+    assert (state, len(told) > 1, ran > 0) == ("Z", True, True)
