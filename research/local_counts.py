@@ -6,11 +6,11 @@ the workloads. With further folders, of other compilers, their programs `utiliza
 Example: research/local_counts.py build/release/bin
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from command_line import parser_of
 from measured_part import Counts, counted
 
 Options = Mapping[str, object]
@@ -72,9 +72,7 @@ def compilers(folders: Sequence[Path]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folders", type=Path, nargs="+", metavar="BIN")
     folders = parser.parse_args(arguments).folders
     if len(folders) == 1:
