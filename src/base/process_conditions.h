@@ -1,6 +1,7 @@
 // What a thread has from the process, and not from the thread that happened to create it.
 #pragma once
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -2,7 +2,9 @@
 // counter is that of perf_event_mmap_page, from 1.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace heaplab::processor_counter {
 

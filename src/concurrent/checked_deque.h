@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "base/assertion.h"
 #include "concurrent/sync.h"
 

@@ -3,6 +3,7 @@
 // elsewhere: `REPLACED CODE DISPLACEMENT...`, or `- WHY` if they cannot be moved (moved_entry.h).
 #include <cstdint>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "recorder/redirected_call.h"
 
 #include <cstring>
+#include <limits>
 
 #include "recorder/recording.h"
 

@@ -1,5 +1,6 @@
 #include "base/text_line.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 

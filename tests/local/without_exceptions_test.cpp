@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <map>
+#include <memory_resource>
 #include <string>
 #include <vector>
 

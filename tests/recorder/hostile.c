@@ -2,6 +2,7 @@
 // out_of_descriptors | filtered prctl|syscall|unseen | filtered_child PROGRAM
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "base/os_pages.h"
 #include "probes/page_residency.h"
 

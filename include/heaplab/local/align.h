@@ -1,6 +1,7 @@
 // Arithmetic of addresses and alignments.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "heaplab/local/monotonic.h"
 

@@ -1,6 +1,8 @@
 // How the local allocators fail.
 #pragma once
 
+#include <exception>
+
 namespace heaplab::local {
 
 // Throws an Exception. Code compiled without exceptions (-fno-exceptions) terminates the program instead, as

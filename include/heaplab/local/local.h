@@ -21,6 +21,7 @@
 #include "heaplab/local/multipool.h"
 #include "heaplab/local/multipool_over_monotonic.h"
 #include "heaplab/local/new_delete.h"
+#include "heaplab/local/resource.h"
 #include "heaplab/local/source.h"
 #include "heaplab/local/wink.h"
 #include "heaplab/local/winks_out.h"

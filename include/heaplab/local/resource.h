@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <type_traits>
 
 #include "heaplab/local/counting.h"
 #include "heaplab/local/limiting.h"

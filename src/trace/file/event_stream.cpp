@@ -1,5 +1,6 @@
 #include "trace/file/event_stream.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "workloads/blowup/held_objects.h"
 
 namespace heaplab::blowup {

@@ -2,6 +2,7 @@
 // disagree.
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "workloads/local/dimensions.h"
 #include "workloads/local/subsystems.h"
