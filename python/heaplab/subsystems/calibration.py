@@ -45,6 +45,10 @@ class Calibration:
     savings: tuple[float, ...]  # in a fresh heap and in an aged one, with each of its forms
     faults: tuple[float, float]  # page faults in a fresh heap: of the global allocator, of the local one
 
+    @property
+    def name(self) -> str:
+        return self.benchmark.split()[0]
+
 
 def nearest(of: Subsystem) -> tuple[str, list[list[str]]]:
     """The program and the options of each of its forms."""

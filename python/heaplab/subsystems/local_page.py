@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.ticker import FuncFormatter
 
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
@@ -18,6 +19,10 @@ from heaplab.traces.profile import Profile
 
 OWN, NEAR = HUES[0][0], HUES[1][0]
 WIDTH = 0.38  # of a bar
+OF_EPISODES = "A line reaches from the first block of an episode to its last release."
+OF_GAINS = (
+    "A line reaches from the least to the most; a dot is the median, or the middle of what is promised."
+)
 
 
 def write_html(
@@ -43,30 +48,34 @@ def chapters(profile: Profile, judged: Sequence[Judgement]) -> list[Chapter]:
     times = [episodes(profile, judgement) for judgement in judged]
     found = [
         Chapter("dimensions", "Five dimensions", drawings=bars, tables=[local_tables.dimensions(judged)]),
-        Chapter("episodes", "Episodes", drawings=times, tables=[local_tables.episodes(judged)]),
+        Chapter("episodes", "Episodes", [OF_EPISODES], times, tables=[local_tables.episodes(judged)]),
     ]
     confirmed = [judgement for judgement in judged if judgement.confirmed]
     if confirmed:
         promises = [promised(judgement) for judgement in confirmed]
         gains = [local_tables.gains(judged)]
-        found.append(Chapter("gains", "Promised and confirmed", drawings=promises, tables=gains))
+        found.append(Chapter("gains", "Promised and confirmed", [OF_GAINS], promises, tables=gains))
     return found
 
 
 def dimensions(judgement: Judgement) -> Drawing:
-    """A bar for each dimension; one that is not known has none."""
+    """A bar with its value for each dimension; one that is not known has none."""
     known = judgement.measured.dimensions
-    values = [dimension.value or 0.0 for dimension in known]
+    bars = [(judgement.name, OWN, [dimension.value for dimension in known])]
+    if judgement.calibration:
+        near = judgement.calibration
+        bars.append((f"the nearest benchmark: {near.name}", NEAR, list(near.dimensions)))
     places = np.arange(len(known))
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)
-        axis.bar(places - WIDTH / 2, values, WIDTH, color=OWN, label=judgement.name)
-        if judgement.calibration:
-            near = judgement.calibration.dimensions
-            axis.bar(places + WIDTH / 2, near, WIDTH, color=NEAR, label=judgement.calibration.benchmark)
+        for side, (label, color, values) in zip((-0.5, 0.5), bars, strict=False):
+            drawn = axis.bar(
+                places + side * WIDTH, [x or 0.0 for x in values], WIDTH, color=color, label=label
+            )
+            axis.bar_label(drawn, ["" if x is None else f"{x:.2f}" for x in values], fontsize=7)
         names = [f"{d.letter} {d.name}" + ("" if d.value is not None else " (not known)") for d in known]
         axis.set_xticks(places, names)
-        axis.set_ylim(0, 1)
+        axis.set_ylim(0, 1.08)  # with room for the value of a whole bar
         canvas.legend(figure, axis)
         alt = "; ".join(f"{d.name} {local_tables.level(d.value)}" for d in known)
         return Drawing(judgement.name, canvas.to_svg(figure, alt), alt, ())
@@ -75,35 +84,34 @@ def dimensions(judgement: Judgement) -> Drawing:
 def episodes(profile: Profile, judgement: Judgement) -> Drawing:
     """The largest episodes: from when to when, and the bytes of all their blocks."""
     largest = judgement.measured.of.largest
-    most = max((episode.bytes for episode in largest), default=1)
-    step = units.scale("B", most)
     clock = units.scale("s", profile.seconds) if profile.timed else units.scale("1", 1)
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)
         for episode in largest:
             begin, end = (profile.time(stamp) / clock.factor for stamp in (episode.begin, episode.end))
-            axis.hlines(episode.bytes / step.factor, begin, end, color=OWN, linewidth=3)
-            axis.plot(begin, episode.bytes / step.factor, "|", color=OWN, markersize=9)
-        axis.set_ylim(0, 1.1 * most / step.factor)
+            axis.hlines(episode.bytes, begin, end, color=OWN, linewidth=3)
+            axis.plot(begin, episode.bytes, "|", color=OWN, markersize=9)
+        axis.set_yscale("log", base=2)
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: units.show(value, "B")))
         axis.set_xlim(0, max(profile.time(profile.last_stamp) / clock.factor, 1e-9))
         axis.set_xlabel(f"time ({clock.label})" if profile.timed else "events")
-        axis.set_ylabel(f"bytes of an episode ({step.label})")
+        axis.set_ylabel("bytes of an episode")
         alt = f"the {len(largest)} largest of {judgement.measured.of.episodes} episodes of {judgement.name}"
-        return Drawing(judgement.name, canvas.to_svg(figure, alt), alt, ())
+        return Drawing(alt, canvas.to_svg(figure, alt), alt, ())
 
 
 def promised(judgement: Judgement) -> Drawing:
-    """Seconds less: the promise for the first allocator, and what replays took less under each."""
+    """Seconds less: the promise above the first allocator, and what replays above each confirm."""
     found = [(confirmed.allocator, confirmed.seconds) for confirmed in judgement.confirmed]
     promise = judgement.promised or (0.0, 0.0)
-    rows = [("promised", (promise[0], sum(promise) / 2, promise[1]), NEAR)]
-    rows += [(name, seconds, OWN) for name, seconds in found]
+    rows = [(f"promised above {found[0][0]}", (promise[0], sum(promise) / 2, promise[1]), NEAR)]
+    rows += [(f"confirmed above {name}", seconds, OWN) for name, seconds in found]
     step = units.scale("s", max(abs(value) for _, seconds, _ in rows for value in seconds) or 1.0)
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)
         for place, (_, seconds, color) in enumerate(rows):
             axis.hlines(place, seconds[0] / step.factor, seconds[2] / step.factor, color=color, linewidth=4)
-            axis.plot(seconds[1] / step.factor, place, "o", color=color)
+            axis.plot(seconds[1] / step.factor, place, "o", color=color, markersize=8)
         axis.axvline(0, color=CHROME["muted"], linewidth=1)
         axis.set_ylim(len(rows) - 0.5, -0.5)
         axis.set_yticks(range(len(rows)), [name for name, _, _ in rows])

@@ -54,7 +54,7 @@ def sentence(judgement: Judgement) -> str:
     first = judgement.confirmed[0]
     chunk = f", first chunk {units.show(of.typical_bytes, 'B')}" if advice is LocalKind.MONOTONIC else ""
     wink = ", winking out" if winks_out(judgement.measured, advice) else ""
-    gain = shown(judgement, first.seconds)
+    gain = shown(judgement, first.seconds) + (" of its time" if judgement.measured.run_s else "")
     return f"{judgement.name}: {advice.words}{chunk}{wink}; replays under {first.allocator} gain {gain}"
 
 
@@ -67,7 +67,7 @@ def shown(judgement: Judgement, seconds: tuple[float, ...]) -> str:
     """The least and the most of a gain, as shares of the program's time where that is known."""
     run = judgement.measured.run_s
     least, most = (units.percent(x / run) if run else units.show(x, "s") for x in (seconds[0], seconds[-1]))
-    return f"{least} to {most}" + (" of its time" if run else "")
+    return f"{least} to {most}"
 
 
 def dimensions(judged: Sequence[Judgement]) -> Table:

@@ -1,6 +1,7 @@
 """Six subsystems whose answer is known: what suits them, what forbids it, and code that compiles."""
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -263,6 +264,11 @@ def test_the_page_shows_dimensions_episodes_and_promises(recorded: Recorded) -> 
     for title in ("Five dimensions", "Episodes", "Promised and confirmed"):
         assert title in text
     assert "the 64 largest of 200 episodes of parse_document" in text
+    labels = re.findall(r"<text[^>]*>([^<]+)</text>", text)
+    assert {"the nearest benchmark: growth", "0.50", "promised above glibc", "confirmed above glibc"} <= {
+        *labels
+    }
+    assert {"256 KiB"} < {label for label in labels if label.endswith("KiB")}
 
 
 @pytest.fixture
