@@ -7,7 +7,7 @@
 // This program may be killed at any moment: each change is written by one system call, and each thread goes
 // on by itself.
 #include <errno.h>
-#include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,11 +17,13 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <map>
+#include <list>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ask/thread_choice.h"
@@ -35,6 +37,8 @@ using namespace std::chrono_literals;
 
 constexpr auto patience = 50ms;      // as long as no thread runs
 constexpr auto late_patience = 10s;  // for a thread that is about to stop, while the others go on
+constexpr auto between_looks = 50us;
+constexpr unsigned char jump = 0xe9;
 constexpr std::size_t word = sizeof(std::uint64_t);
 
 struct change {
@@ -104,60 +108,81 @@ std::vector<mapping> mappings_of(pid_t process) {
   return found;
 }
 
+moment now() {
+  return std::chrono::steady_clock::now();
+}
+
 // All threads of a process, stopped as long as the object lives.
 class stopped_threads {
 public:
-  explicit stopped_threads(pid_t process) : process_(process) {
+  // `since`: when the first is asked to stop.
+  stopped_threads(pid_t process, moment& since) : process_(process) {
+    std::list<traced_thread> found = other_threads();
+    since = now();
     // A thread that is not stopped yet may make another meanwhile.
-    for (const moment end = std::chrono::steady_clock::now() + patience; stop_others(end);) continue;
+    for (; !found.empty(); found = other_threads()) stop(found, since + patience);
     if (threads_.empty()) fail("the process has ended");
   }
 
   std::size_t count() const { return threads_.size(); }
 
   // Whether a thread is among the bytes of code, or goes on there when a signal handler returns.
-  bool any_inside(const std::vector<change>& changes, const std::vector<mapping>& memory) const {
-    return std::ranges::any_of(threads_, [&](const auto& thread) {
-      const registers& of = thread.second.found();
+  bool any_inside(std::vector<change> changes, const std::vector<mapping>& memory) const {
+    // Nobody is inside of a jump that an earlier call has written: all of it is one instruction.
+    std::erase_if(changes, [](const change& of) { return of.before.front() == jump; });
+    return !changes.empty() && std::ranges::any_of(threads_, [&](const traced_thread& thread) {
+      const registers& of = thread.found();
       return is_inside(of.rip, changes) || any_word_inside(of.rsp, memory, changes);
     });
   }
 
   void write(const change& of) {
-    if (!threads_.begin()->second.write(of.address, of.after.data(), of.after.size()))
-      fail("the process has ended");
+    if (!threads_.front().write(of.address, of.after.data(), of.after.size())) fail("the process has ended");
   }
 
 private:
-  // Stops the threads that run, all at the same time. False: there were none.
-  bool stop_others(moment end) {
-    std::vector<traced_thread> found;
+  // The threads that go on, seized.
+  std::list<traced_thread> other_threads() {
+    std::list<traced_thread> found;
     for (const pid_t id : all_threads_of(process_)) {
-      if (threads_.contains(id)) continue;
+      if (known_.contains(id)) continue;
       int refused = 0;
       std::optional<traced_thread> thread = traced_thread::seized(process_, id, refused);
-      if (refused == EPERM) fail("the kernel refuses to stop its threads: another debugger has them");
-      if (thread) found.push_back(*std::move(thread));
+      if (thread)
+        found.push_back(*std::move(thread));
+      else if (refused == EPERM && !has_ended(process_, id))
+        fail("the kernel refuses to stop its threads: another debugger has them");
     }
-    for (traced_thread& thread : found) thread.interrupt();
-    std::vector<traced_thread*> late;
-    for (traced_thread& thread : found) {
-      const pid_t id = thread.id();
-      if (thread.wait_until_stopped(end))
-        threads_.emplace(id, std::move(thread));
-      else if (::tgkill(process_, id, 0) == 0)
-        late.push_back(&thread);
+    return found;
+  }
+
+  // Stops threads, all at the same time, and takes each as soon as it has stopped.
+  void stop(std::list<traced_thread>& running, moment end) {
+    for (traced_thread& thread : running) thread.interrupt();
+    while (!running.empty()) {
+      const std::size_t before = running.size();
+      for (auto next = running.begin(); next != running.end();) {
+        const auto thread = next++;
+        const thread_state found = thread->look();
+        if (found == thread_state::halted || (found == thread_state::running && now() >= end))
+          give_up(running);
+        if (found == thread_state::running) continue;
+        known_.insert(thread->id());
+        if (found == thread_state::stopped)
+          threads_.splice(threads_.end(), running, thread);
+        else
+          running.erase(thread);
+      }
+      if (running.size() == before) std::this_thread::sleep_for(between_looks);
     }
-    if (!late.empty()) give_up(late);
-    return !found.empty();
   }
 
   // All others go on. A late thread that was left alone would see the end of its system call (EINTR).
-  [[noreturn]] void give_up(const std::vector<traced_thread*>& late) {
+  [[noreturn]] void give_up(std::list<traced_thread>& late) {
     threads_.clear();
-    const moment end = std::chrono::steady_clock::now() + late_patience;
-    for (traced_thread* const thread : late) thread->wait_until_stopped(end);
-    const std::string id = std::to_string(late.front()->id());
+    const moment end = now() + late_patience;
+    const std::string id = std::to_string(late.front().id());
+    for (traced_thread& thread : late) thread.wait_until_stopped(end);
     throw not_now("thread " + id + " waits for a disk, or is stopped by a signal");
   }
 
@@ -182,7 +207,8 @@ private:
   }
 
   pid_t process_;
-  std::map<pid_t, traced_thread> threads_;
+  std::list<traced_thread> threads_;
+  std::set<pid_t> known_;
 };
 
 // What is to be written: not what an earlier call has written.
@@ -198,8 +224,8 @@ std::vector<change> due(const plan& of) {
   return found;
 }
 
-std::size_t change_all(const plan& of, const std::vector<mapping>& memory) {
-  stopped_threads threads(of.process);
+std::size_t change_all(const plan& of, const std::vector<mapping>& memory, moment& since) {
+  stopped_threads threads(of.process, since);
   const std::vector<change> changes = due(of);
   if (threads.any_inside(changes, memory))
     throw not_now("a thread stays in the first instructions of its malloc");
@@ -212,13 +238,13 @@ void carry_out() {
   const std::vector<mapping> memory = mappings_of(of.process);
   std::size_t threads = 0;
   std::string why;
-  const moment begin = std::chrono::steady_clock::now();
+  moment since;
   try {
-    threads = change_all(of, memory);
+    threads = change_all(of, memory, since);
   } catch (const not_now& told) {
     why = told.what();
   }
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double> passed = now() - since;
   probes::json_line out;
   out.begin_object().key("why").value(why).key("threads").value(std::uint64_t{threads});
   out.key("seconds").value(passed.count()).end_object().end_line();
@@ -229,6 +255,9 @@ void carry_out() {
 }  // namespace heaplab::ask
 
 int main() {
+  // The pause ends sooner where threads wait for a processor. Without the right for that it is as long as it
+  // is.
+  ::setpriority(PRIO_PROCESS, 0, -20);
   try {
     heaplab::ask::carry_out();
     return std::cout.flush() ? 0 : 1;

@@ -46,10 +46,14 @@ std::vector<pid_t> all_threads_of(pid_t process) {
   std::vector<pid_t> found;
   while (const dirent* const entry = ::readdir(folder)) {
     const pid_t thread = std::atoi(entry->d_name);
-    if (thread > 0 && std::strchr("ZX", state_of(process, thread)) == nullptr) found.push_back(thread);
+    if (thread > 0) found.push_back(thread);
   }
   ::closedir(folder);
   return found;
+}
+
+bool has_ended(pid_t process, pid_t thread) {
+  return std::strchr("ZX", state_of(process, thread)) != nullptr;
 }
 
 std::vector<pid_t> threads_of(pid_t process) {

@@ -11,7 +11,9 @@ namespace heaplab::ask {
 // are left out.
 std::vector<pid_t> threads_of(pid_t process);
 
-// Those that have not ended, in any state.
+// Those in any state, also ended.
 std::vector<pid_t> all_threads_of(pid_t process);
+
+bool has_ended(pid_t process, pid_t thread);
 
 }  // namespace heaplab::ask

@@ -82,30 +82,34 @@ bool traced_thread::interrupt() {
 }
 
 bool traced_thread::wait_until_stopped(moment end) {
-  if (!stops_until(end) || ::ptrace(PTRACE_GETREGS, thread_, nullptr, &found_) != 0) return false;
-  // The kernel itself starts most system calls anew, also if this program is killed.
-  return !is_ended_by_stop() || set(resumption());
+  for (;;) {
+    const thread_state found = look();
+    if (found != thread_state::running) return found == thread_state::stopped;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(step);
+  }
 }
 
-bool traced_thread::stops_until(moment end) {
-  for (;;) {
-    int status = 0;
-    const pid_t changed = ::waitpid(thread_, &status, __WALL | WNOHANG);
-    if (changed < 0 || (changed > 0 && !WIFSTOPPED(status))) return false;  // it has ended
-    if (changed == 0) {
-      if (std::chrono::steady_clock::now() >= end) return false;
-      std::this_thread::sleep_for(step);
-      continue;
-    }
-    const int signal = WSTOPSIG(status);
-    if (status >> 16 == PTRACE_EVENT_STOP) {
-      if (signal == SIGTRAP) return true;
-      ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);  // stopped by SIGSTOP or its like: it stays so
-      return false;
-    }
-    // A signal is being delivered: it is, and the stop that was asked for comes later.
-    ::ptrace(PTRACE_CONT, thread_, nullptr, reinterpret_cast<void*>(static_cast<std::intptr_t>(signal)));
+thread_state traced_thread::look() {
+  int status = 0;
+  const pid_t changed = ::waitpid(thread_, &status, __WALL | WNOHANG);
+  if (changed == 0) return thread_state::running;
+  if (changed < 0 || !WIFSTOPPED(status)) return thread_state::ended;
+  const int signal = WSTOPSIG(status);
+  if (status >> 16 == PTRACE_EVENT_STOP) {
+    if (signal == SIGTRAP) return take_registers() ? thread_state::stopped : thread_state::ended;
+    ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);  // it stays stopped
+    return thread_state::halted;
   }
+  // A signal is being delivered: it is, and the stop that was asked for comes later.
+  ::ptrace(PTRACE_CONT, thread_, nullptr, reinterpret_cast<void*>(static_cast<std::intptr_t>(signal)));
+  return thread_state::running;
+}
+
+bool traced_thread::take_registers() {
+  if (::ptrace(PTRACE_GETREGS, thread_, nullptr, &found_) != 0) return false;
+  // The kernel itself starts most system calls anew, also if this program is killed.
+  return !is_ended_by_stop() || set(resumption());
 }
 
 traced_thread::traced_thread(traced_thread&& other) noexcept

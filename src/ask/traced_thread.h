@@ -15,6 +15,8 @@ namespace heaplab::ask {
 using registers = user_regs_struct;
 using moment = std::chrono::steady_clock::time_point;
 
+enum class thread_state { running, stopped, halted, ended };  // halted: by a signal such as SIGSTOP
+
 // Lets the thread go on when the object ends. If the asking program is killed, the kernel does that: the
 // thread then goes on with the registers that were set last, each time all in one call.
 class traced_thread {
@@ -26,6 +28,8 @@ public:
   // The thread, which goes on until it is interrupted: of several threads, all can stop at the same time.
   static std::optional<traced_thread> seized(pid_t process, pid_t thread, int& refused);
   bool interrupt();
+  // Whether it has stopped by now. What was stopped begins its system call anew, whoever lives to see that.
+  thread_state look();
   // False: as with `stopped`.
   bool wait_until_stopped(moment end);
 
@@ -52,7 +56,7 @@ public:
 
 private:
   traced_thread(pid_t process, pid_t thread) : process_(process), thread_(thread) {}
-  bool stops_until(moment end);
+  bool take_registers();
   bool is_ended_by_stop() const;
 
   pid_t process_;

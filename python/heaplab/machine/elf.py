@@ -79,7 +79,7 @@ def versions_needed(elf: ELFFile, prefix: str) -> Iterator[tuple[int, ...]]:
                     yield tuple(map(int, version.name.removeprefix(prefix).split(".")))
 
 
-class Function(NamedTuple):
+class DefinedFunction(NamedTuple):
     """A function that a symbol table defines."""
 
     number: int  # of its row
@@ -89,7 +89,7 @@ class Function(NamedTuple):
     kind: int
 
 
-def functions_in(elf: ELFFile, section: str) -> Iterator[Function]:
+def functions_in(elf: ELFFile, section: str) -> Iterator[DefinedFunction]:
     """The functions that a symbol table defines; none if the file has no such table.
 
     Programs with hundreds of thousands of symbols are read in a part of a second, unlike by pyelftools.
@@ -105,7 +105,7 @@ def functions_in(elf: ELFFile, section: str) -> Iterator[Function]:
         name, info, _, defined_in, start, size = row if is_wide else (row[0], *row[3:], *row[1:3])
         if defined_in and info & 15 in FUNCTION_KINDS:
             text = names[name : names.index(b"\0", name)]
-            yield Function(number, text.decode(errors="replace"), start, size, info & 15)
+            yield DefinedFunction(number, text.decode(errors="replace"), start, size, info & 15)
 
 
 def defined_symbols(elf: ELFFile, section: str) -> set[str]:

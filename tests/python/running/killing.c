@@ -1,9 +1,12 @@
-// Preloaded into a program that traces: kills it at the call of ptrace that KILL_AT names, `REQUEST NUMBER`.
+// Preloaded into a program that traces: kills it at the call of ptrace that KILL_AT names, `REQUEST NUMBER`;
+// or its parent, with `REQUEST NUMBER PROGRAM` and in this program alone.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,8 +22,10 @@ long ptrace(int request, ...) {
   long word = 0;
   const int peeks = request >= 1 && request <= 3;  // the system call stores the word
   if (peeks) data = &word;
-  sscanf(getenv("KILL_AT"), "%d %d", &wanted, &number);
+  char program[32] = "";
+  const int kills_parent = sscanf(getenv("KILL_AT"), "%d %d %31s", &wanted, &number, program) == 3;
   const long done = syscall(SYS_ptrace, (long)request, thread, address, data);
-  if (request == wanted && ++calls == number) kill(getpid(), SIGKILL);
+  const int is_meant = !kills_parent || strcmp(program, program_invocation_short_name) == 0;
+  if (is_meant && request == wanted && ++calls == number) kill(kills_parent ? getppid() : getpid(), SIGKILL);
   return peeks && done == 0 ? word : done;
 }

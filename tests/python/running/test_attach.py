@@ -1,5 +1,8 @@
 """A process that runs already is recorded, and goes on as before, also if heaplab is killed at any step."""
 
+import contextlib
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -170,6 +173,35 @@ def test_a_process_outlives_the_end_of_who_changes_its_code(
         with recorded(tmp_path, pid):  # what was begun is completed, and then taken back
             time.sleep(0.05)
         assert code(pid) == before
+
+
+@pytest.mark.parametrize("program", ["ask_process", "change_code"])
+@pytest.mark.parametrize("request_name", [*REQUESTS, "SETREGS"])
+def test_a_process_notices_nothing_of_the_end_of_heaplab_at_any_step(
+    tmp_path: Path, guarded: Path, killing: Path, request_name: str, program: str
+) -> None:
+    """Its helper completes the step: not even an epoll_wait ends early."""
+    steps = REQUESTS | {"SETREGS": 13}
+    environment = {"LD_PRELOAD": str(killing), "KILL_AT": f"{steps[request_name]} 1 {program}"}
+    with running(guarded) as pid:
+        before = code(pid)
+        command = [*HEAPLAB, "record", "--pid", str(pid), "--for", "0.1s", "-o", "x.trace"]
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ | environment, check=False)
+        assert done.returncode == -signal.SIGKILL
+        until(lambda: not is_home_of_any(tmp_path), "the end of the helper")
+        recording.remove(tmp_path / "x.trace.raw")
+        with recorded(tmp_path, pid):
+            time.sleep(0.05)
+        assert code(pid) == before
+
+
+def is_home_of_any(folder: Path) -> bool:
+    """Whether a process runs in this folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").samefile(folder):
+                return True
+    return False
 
 
 def test_heaplab_may_be_killed_while_it_records(tmp_path: Path, guarded: Path) -> None:
