@@ -3,7 +3,7 @@
 
 Prints for how long all its threads stood still: the median, and the longest of all. With --load, a load
 generator runs over and over meanwhile, and has to succeed. Exit status 0: every recording was made, and the
-server goes on; else 1.
+server goes on; else 1. A recording that lost a call counts as failed.
 
 Examples:
   research/attach_under_load.py --times 1000 --load 'redis-benchmark -n 100000 -q' $(pidof redis-server)
@@ -28,6 +28,7 @@ from heaplab.running import run_attach
 from heaplab.tracing.run_record import RecordingOptions
 
 STOOD = re.compile(r"stood still for ([\d.]+) ms")
+LOST = re.compile(r"calls lost ([1-9]\d*)")
 
 
 def attached(pid: str, seconds: float, sample: float | None) -> tuple[list[float], str]:
@@ -41,6 +42,8 @@ def attached(pid: str, seconds: float, sample: float | None) -> tuple[list[float
             run_attach.attach((), pid, options)
         except HeaplabError as error:
             fault = str(error)
+    if lost := LOST.search(said.getvalue()):
+        fault = f"calls were lost: {lost[1]}"
     return [float(each) for each in STOOD.findall(said.getvalue())], fault
 
 

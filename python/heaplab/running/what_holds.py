@@ -91,6 +91,11 @@ class Look:
         heaps = self.last.within(OF_MALLOC) if self.served.is_c_library else self.by_malloc
         return min(said.returnable, heaps)
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether blocks in use keep nearly all free memory, so that nothing comes back before they end."""
+        return self.returnable is not None and self.returnable < SHARE * self.retained
+
     def grown(self, part: Part) -> int:
         return self.last.parts.get(part, 0) - self.first.parts.get(part, 0)
 
@@ -121,12 +126,15 @@ def of_malloc(look: Look) -> list[Finding]:
     said = look.answer and look.answer.said
     if not said or said.live is None:
         return []
-    amounts = {Kind.LIVE: min(said.live, look.by_malloc), Kind.RETAINED: look.retained}
-    heads = {Kind.LIVE: "live data", Kind.RETAINED: f"retained by {look.served.name}"}
-    short = {
-        Kind.LIVE: "{} are blocks in use",
-        Kind.RETAINED: "at least {} that no block uses",
+    free = Kind.PINNED if look.is_pinned else Kind.RETAINED
+    amounts = {Kind.LIVE: min(said.live, look.by_malloc), free: look.retained}
+    heads = {
+        Kind.LIVE: "live data",
+        Kind.RETAINED: f"retained by {look.served.name}",
+        Kind.PINNED: "pinned by blocks in use",
     }
+    unused = "at least {} that no block uses"
+    short = {Kind.LIVE: "{} are blocks in use", Kind.RETAINED: unused, Kind.PINNED: unused}
     ordered = sorted(
         (kind for kind in amounts if amounts[kind] >= look.worth), key=lambda kind: -amounts[kind]
     )

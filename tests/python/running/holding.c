@@ -34,6 +34,13 @@ static void* take_and_free(void* unused) {
   return unused;
 }
 
+// A block of each page stays.
+static void take_and_keep_some(void) {
+  take();
+  for (int i = 0; i < COUNT; ++i)
+    if (i % 3 != 0) free(blocks[i]);
+}
+
 static void* deep(void* unused) {
   void* used = memset(alloca(4 * MIB), 1, 4 * MIB);
   __asm__ volatile("" : "+r"(used)::"memory");
@@ -78,6 +85,7 @@ int main(int count, char** words) {
   pid_t child = 0;
   if (strcmp(kind, "live") == 0) take();
   if (strcmp(kind, "retained") == 0) start(1, take_and_free);
+  if (strcmp(kind, "pinned") == 0) take_and_keep_some();
   if (strcmp(kind, "stacks") == 0) start(10, deep);
   if (strcmp(kind, "leak") == 0) start(1, leak);
   if (strcmp(kind, "mapped") == 0)

@@ -1,11 +1,11 @@
-// A server with a known answer: what grows while it serves, among ten sites whose blocks come and go, and
+// A server with a known answer: what grows while it serves, among thirty sites whose blocks come and go, and
 // blocks that are older. Ends with status 0 on a line from standard input.
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WORKERS = 10, MOST = 1 << 20, OLD = 5000, OLD_BYTES = 1000, STAYS = 400, EVERY = 16 };
+enum { WORKERS = 30, MOST = 1 << 20, OLD = 5000, OLD_BYTES = 1000, STAYS = 400, EVERY = 16 };
 
 static void* entries[MOST];
 static void* older[OLD];
@@ -17,18 +17,14 @@ static void* older[OLD];
 SITE(forgotten)
 SITE(cached)
 SITE(lasting)
-SITE(worker_0)
-SITE(worker_1)
-SITE(worker_2)
-SITE(worker_3)
-SITE(worker_4)
-SITE(worker_5)
-SITE(worker_6)
-SITE(worker_7)
-SITE(worker_8)
-SITE(worker_9)
-static void* (*const workers[WORKERS])(size_t) = {worker_0, worker_1, worker_2, worker_3, worker_4,
-                                                  worker_5, worker_6, worker_7, worker_8, worker_9};
+#define WORKER(number) SITE(worker_##number)
+#define NAME(number) worker_##number,
+#define TEN(of, tens)                                                                             \
+  of(tens##0) of(tens##1) of(tens##2) of(tens##3) of(tens##4) of(tens##5) of(tens##6) of(tens##7) \
+      of(tens##8) of(tens##9)
+#define THIRTY(of) TEN(of, 1) TEN(of, 2) TEN(of, 3)
+THIRTY(WORKER)
+static void* (*const workers[WORKERS])(size_t) = {THIRTY(NAME)};
 
 // Replaces its older half bit by bit, and grows.
 static void serve_from_cache(size_t request) {

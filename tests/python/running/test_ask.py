@@ -71,6 +71,15 @@ def test_the_c_library_tells_what_is_live_and_what_is_free(
     assert found["also"] == []
 
 
+def test_free_memory_between_blocks_in_use_is_pinned(holding: Path) -> None:
+    with running(holding, "pinned") as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"]) == ("pinned", True)
+    assert HELD / 2 < found["asked"]["free"] < HELD
+    assert found["asked"]["returnable_at_most"] < MIB
+    assert [other["verdict"] for other in found["also"]] == ["live data"]
+
+
 def test_one_sentence_tells_all_of_it(holding: Path) -> None:
     with running(holding, "retained") as pid:
         sentence = asked(pid)["sentence"]
