@@ -89,19 +89,19 @@ FAULTS = [
     Fault(
         "the orphanage lists spans of which it is not the owner",
         MOVES,
-        "    span->set_owner(&orphanage_);\n",
+        "    span->set_owner(&orphanage);\n",
         "",
     ),
     Fault(
         "the page map keeps the list of a span that is free",
         MOVES,
-        "if constexpr (has_marks) spans_.set_list(span, 0);",
+        "if constexpr (has_lists) arena.set_list(span, 0);",
         "",
     ),
     Fault(
         "a drained span that is hot again stays drained",
         MOVES,
-        "if (spans_.list_of(span) != list)",
+        "if (arena.list_of(span) != list)",
         "if (span.load_word(std::memory_order_relaxed).state() != span_state::hot)",
     ),
     Fault(
@@ -109,7 +109,7 @@ FAULTS = [
         RECLAIM,
         "  const concurrent::lock_holder hold(owner->lists_lock);\n"
         "  if (span.owner(std::memory_order_relaxed) != owner) return false;\n",
-        "  life_.drain_if_sparse(span);\n"
+        "  life.drain_if_sparse(span);\n"
         "  const concurrent::lock_holder hold(owner->lists_lock);\n"
         "  if (span.owner(std::memory_order_relaxed) != owner) return false;\n",
     ),
@@ -122,8 +122,8 @@ FAULTS = [
     Fault(
         "a span that became empty while its holes were purged is never given back",
         RECLAIM,
-        "if (before != purge_state::under_way_and_free) return life_.place(*owner, span);",
-        "if (before != purge_state::none) return life_.place(*owner, span);",
+        "if (before != purge_state::under_way_and_free) return life.place(*owner, span);",
+        "if (before != purge_state::none) return life.place(*owner, span);",
     ),
     Fault(
         "a span stays where blocks are taken from it while its holes are being purged",
@@ -133,15 +133,15 @@ FAULTS = [
     ),
     Fault(
         "a chain of blocks that goes home counts as one block",
-        "frontend/frontend_frees.h",
+        "frontend/freeing.h",
         "before.push(offset, freed.count())",
         "before.push(offset, 1)",
     ),
     Fault(
         "of the blocks of a span that follow each other the first alone counts",
         RETURNED,
-        "        ++run.length;\n",
-        "",
+        "next = span.secrets.next_of(next), ++run.length)",
+        "next = span.secrets.next_of(next))",
     ),
     Fault(
         "a block waits for blocks of another span",
@@ -152,8 +152,8 @@ FAULTS = [
     Fault(
         "blocks that a list has taken from their span count as free",
         "spans/span.h",
-        "    countdown.set(now - countdown_floor.load(std::memory_order_relaxed));\n",
-        "    (void)now;\n",
+        "    countdown.set(left);\n",
+        "",
     ),
     Fault(
         "blocks that go home stay in their list",
@@ -164,8 +164,8 @@ FAULTS = [
     Fault(
         "a thread that ends keeps its lists",
         "frontend/end_of_thread.h",
-        "  if constexpr (has_lists) empty_lists(local);\n",
-        "",
+        "empty_lists(life, local);\n  retire_own_hot_spans(life, local);",
+        "retire_own_hot_spans(life, local);",
     ),
 ]
 

@@ -46,7 +46,7 @@ void __tsan_write_range(void* place, std::size_t bytes) {
 }
 
 // The few atomics that have no decision points and are those of the library (span_pool.h, os_pages.h,
-// frontend.h).
+// freeing.h).
 std::uint32_t __tsan_atomic32_load(const volatile std::uint32_t* place, int) {
   __tsan_read4(const_cast<std::uint32_t*>(place));
   return *place;

@@ -13,9 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/allocation.h"
+#include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab_policy.h"
 #include "allocators/scalloc/frontend/lab_registry.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/policy/library_traits.h"
 #include "base/cache_line.h"
 #include "coherence/machine.h"
@@ -68,8 +71,8 @@ class simulated_heap {
   using traits = simulated_traits<Config>;
   using policy = scalloc::lab_policy<traits>;
   // What is simulated lies on lines as in the library.
-  static_assert(sizeof(scalloc::frontend<traits>) ==
-                sizeof(scalloc::frontend<scalloc::library_traits<Config>>));
+  static_assert(sizeof(scalloc::span_life<traits>) ==
+                sizeof(scalloc::span_life<scalloc::library_traits<Config>>));
   using span_type = scalloc::span<traits>;
 
 public:
@@ -78,11 +81,11 @@ public:
 
   simulated_heap() {
     traits::post.emplace();
-    if (!front_.open(scalloc::tuning{Config}, std::max(Config.pool_columns, 1U)))
+    if (!life_.open(scalloc::tuning{Config}, std::max(Config.pool_columns, 1U)))
       throw std::runtime_error("no address space");
   }
   ~simulated_heap() {
-    front_.spans().close();
+    life_.arena.close();
     simulated_platform::give_all_back();
   }
   simulated_heap(const simulated_heap&) = delete;
@@ -90,39 +93,39 @@ public:
 
   // A thread begins on the core.
   lab_type& begin_thread(unsigned core) {
-    if (Config.pool_columns == 0) front_.pool().see_processor(core);
-    return *labs_.attach(front_.columns());
+    if (Config.pool_columns == 0) life_.pool.see_processor(core);
+    return *labs_.attach(life_.pool.columns());
   }
-  void end_thread(lab_type& local) { labs_.detach(front_, local); }
+  void end_thread(lab_type& local) { labs_.detach(life_, local); }
 
   // `fast` becomes whether the fast path was enough.
   void* allocate(lab_type& local, std::size_t bytes, bool& fast) {
     const unsigned class_index = classes::index_of(bytes);
     void* block = nullptr;
-    fast = policy::has_fast_path && (block = front_.try_allocate(local, class_index)) != nullptr;
+    fast = policy::has_fast_path && (block = try_allocate(local, class_index)) != nullptr;
     if (fast) return block;
     const typename policy::use in_use(&local);
     bool is_zero;
-    block = front_.try_allocate(local, class_index);
-    return block != nullptr ? block : front_.allocate_slow(local, class_index, is_zero);
+    block = try_allocate(local, class_index);
+    return block != nullptr ? block : allocate_slow(life_, local, class_index, is_zero);
   }
 
   void deallocate(lab_type& local, void* block, bool& fast) {
     bool due = false;
-    fast = policy::has_fast_path && front_.try_deallocate(local, block, due);
+    fast = policy::has_fast_path && try_deallocate(life_, local, block, due);
     if (!fast) return deallocate_slow(local, block);
     fast = !due;
-    if (due) front_.after_free(local, *front_.spans().find(block));
+    if (due) after_free(life_, local, *life_.arena.find(block));
   }
 
 private:
   void deallocate_slow(lab_type& local, void* block) {
-    span_type* const span = front_.spans().find(block);
+    span_type* const span = life_.arena.find(block);
     const typename policy::use in_use(&local);
-    if (!front_.list_again(local, block)) front_.send_home(local, *span, block);
+    if (!list_again(life_, local, block)) send_home(life_, local, *span, block);
   }
 
-  scalloc::frontend<traits> front_;
+  scalloc::span_life<traits> life_;
   scalloc::lab_registry<traits> labs_;
 };
 

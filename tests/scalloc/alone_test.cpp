@@ -21,7 +21,7 @@ TEST(alone, a_word_that_moves_publishes_what_a_sweep_reads_of_the_span) {
   // Until then the sweep knows nothing of what the thread does.
   std::uint32_t fresh = 0;
   std::jthread sweep([&] {
-    const auto& span = heap.front.spans().span_number(0);
+    const auto& span = heap.life.arena.span_number(0);
     while (span.load_word(std::memory_order_acquire).state() != span_state::floating)
       std::this_thread::yield();
     fresh = span.fresh;

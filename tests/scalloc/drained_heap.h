@@ -25,7 +25,7 @@ struct drained_heap : holed_heap<Sync, Config> {
   }
 
   auto& sparse() { return this->span_of(this->blocks[0]); }
-  bool is_drained() { return this->front.spans().list_of(this->blocks[0]) == 0; }
+  bool is_drained() { return this->life.arena.list_of(this->blocks[0]) == 0; }
 };
 
 }  // namespace heaplab::scalloc::testing

@@ -44,7 +44,7 @@ TEST_F(draining_test, leaves_a_span_that_is_half_live) {
   for (unsigned step = 0; step < 2; ++step) tested_->take(0);
   sweep();
   for (unsigned index = 4; index < 8; ++index)
-    EXPECT_NE(tested_->front.spans().list_of(tested_->blocks[index]), 0U);
+    EXPECT_NE(tested_->life.arena.list_of(tested_->blocks[index]), 0U);
 }
 
 TEST_F(draining_test, ends_when_the_span_is_hot_again) {
@@ -60,7 +60,7 @@ TEST_F(draining_test, finds_a_block_of_the_span_that_is_freed_twice) {
   tested_ = std::make_unique<drained_heap<concurrent::std_sync, draining>>(3);
   release(4);  // listed
   void* const listed = tested_->blocks[4];
-  tested_->front.spans().set_list(tested_->span_of(listed), 0);
+  tested_->life.arena.set_list(tested_->span_of(listed), 0);
   EXPECT_DEATH(tested_->free(0, listed), "free of a block that is free already");
 }
 

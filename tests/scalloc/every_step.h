@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "explore/explorer.h"
 
 namespace heaplab::scalloc::testing {
@@ -25,12 +25,12 @@ class every_step {
 public:
   // `live` blocks are out, and no thread is freeing them.
   template <class Labs>
-  void check(frontend<Traits>& front, const Labs& labs, const std::set<void*>& live) {
+  void check(span_life<Traits>& life, const Labs& labs, const std::set<void*>& live) {
     listed_.clear();
-    front.spans().for_each_span([&](span_type& span) {
+    life.arena.for_each_span([&](span_type& span) {
       check_transition(span);
       check_blocks(span);
-      check_place(front, span);
+      check_place(life, span);
     });
     if constexpr (lab_type::has_lists)
       for (const auto& local : labs)
@@ -39,8 +39,8 @@ public:
     for (void* const block : live)
       require(!contains(listed_, block), "a live block is in a list of free blocks");
     for (const auto& local : labs) check_lists(*local);
-    check_lists(front.orphanage());
-    check_pool(front);
+    check_lists(life.orphanage);
+    check_pool(life);
   }
 
 private:
@@ -104,13 +104,13 @@ private:
   }
 
   // Owner, map and hot span agree, unless a thread that holds the lock of the owner's lists changes them.
-  static void check_place(const frontend<Traits>& front, const span_type& span) {
+  static void check_place(const span_life<Traits>& life, const span_type& span) {
     const span_word word = span.load_word(std::memory_order_relaxed);
     const lab_type* const owner = span.owner(std::memory_order_relaxed);
     if (!is_in_use(word)) return;
     require(owner != nullptr, "a span in use has no owner");
     if (owner->lists_lock.was_held()) return;
-    require(front.life().is_in_page_map(span), "the map names another owner");
+    require(life.is_in_page_map(span), "the map names another owner");
     if (word.state() != span_state::hot) return;
     require(span.is_hot_in(*owner, span.class_index.load(std::memory_order_relaxed)),
             "a hot span is in a list");
@@ -122,9 +122,9 @@ private:
     if (!local.lists_lock.was_held()) require(local.is_valid(), "a list holds what is not its own");
   }
 
-  void check_pool(frontend<Traits>& front) {
+  void check_pool(span_life<Traits>& life) {
     pooled_.clear();
-    front.pool().for_each(front.spans(), [&](const span_type& span) {
+    life.pool.for_each(life.arena, [&](const span_type& span) {
       require(span.is_free(), "a span in the pool is in use");
       require(!contains(pooled_, &span), "a span is in the pool twice");
       pooled_.push_back(&span);

@@ -96,7 +96,7 @@ protected:
   void hand_over_idle(unsigned thread) {
     const home_use in(*heap->labs[thread]);
     in.home.class_to_look_at = heap->class_index;
-    heap->front.life().hand_over_idle(in.home);
+    heap->life.hand_over_idle(in.home);
   }
 };
 
@@ -116,7 +116,7 @@ TEST_F(free_lists_interleavings_at_home, blocks_of_the_home_and_of_one_who_does_
 TEST_F(free_lists_interleavings_at_home, a_block_of_no_list_against_its_span_that_is_handed_over) {
   const auto drain_and_look = [&] {
     free(0, 0), heap->empty_lists(0), allocate(0);
-    heap->front.spans().set_list(heap->span_of(blocks[1]), 0);
+    heap->life.arena.set_list(heap->span_of(blocks[1]), 0);
     hand_over_idle(1);
   };
   expect_sound({[&] { free(0, 1); }, [&] { hand_over_idle(1); }}, drain_and_look);

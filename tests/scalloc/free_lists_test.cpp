@@ -22,7 +22,7 @@ class listing_heap : public small_heap<concurrent::std_sync, Config>, public ::t
   using base = small_heap<concurrent::std_sync, Config>;
 
 protected:
-  using base::blocks, base::front, base::labs;
+  using base::blocks, base::life, base::labs;
 
   listing_heap() : base(2) { base::take(0, 4 * Spans); }
   std::uint32_t listed_by(unsigned thread) { return labs[thread]->lists.count(base::class_index); }
@@ -168,10 +168,10 @@ TEST_F(free_lists, find_a_block_in_the_lists_of_an_orphan) {
   free(1, {0, 1});
   end_thread(1);
   auto& orphan = span_of(blocks[0]);
-  ASSERT_EQ(orphan.owner(std::memory_order_relaxed), &front.orphanage());
+  ASSERT_EQ(orphan.owner(std::memory_order_relaxed), &life.orphanage);
   static_cast<void**>(blocks[2])[1] = static_cast<void**>(blocks[0])[1];
-  EXPECT_TRUE(front.is_free_already(front.orphanage(), orphan, blocks[0]));
-  EXPECT_FALSE(front.is_free_already(front.orphanage(), orphan, blocks[2])) << "looks free and is live";
+  EXPECT_TRUE(is_free_already(life, life.orphanage, orphan, blocks[0]));
+  EXPECT_FALSE(is_free_already(life, life.orphanage, orphan, blocks[2])) << "looks free and is live";
 }
 
 // The program overwrites the marks of freed blocks.
@@ -256,7 +256,7 @@ TEST_F(free_lists_at_home, takes_blocks_back_as_its_own) {
 
 TEST_F(free_lists_at_home, takes_blocks_of_no_list_back_as_its_own) {
   take(0, 8);
-  front.spans().set_list(span_of(blocks[0]), 0);
+  life.arena.set_list(span_of(blocks[0]), 0);
   free(1, {0, 1, 2, 3});
   EXPECT_EQ(state_of(blocks[0]), span_state::free);
   check({blocks.begin() + 4, blocks.end()});

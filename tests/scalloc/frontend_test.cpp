@@ -20,7 +20,7 @@ struct heap_of : small_heap<concurrent::std_sync, Config> {
 
   bool is_freed_with_nothing_due(void* block) {
     bool due = true;
-    return this->front.try_deallocate(*this->labs[0], block, due) && !due;
+    return try_deallocate(this->life, *this->labs[0], block, due) && !due;
   }
   unsigned owner_of(void* block) {
     for (unsigned thread = 0; thread < this->labs.size(); ++thread)
@@ -240,9 +240,9 @@ TEST_F(frontend_test, recycles_spans_of_others_before_carving_new_ones) {
   take(0, 5);
   free(0, {0, 1, 2, 3});
   std::size_t before = 0, after = 0;
-  front.spans().for_each_span([&](auto&) { ++before; });
+  life.arena.for_each_span([&](auto&) { ++before; });
   take(1, 4);
-  front.spans().for_each_span([&](auto&) { ++after; });
+  life.arena.for_each_span([&](auto&) { ++after; });
   EXPECT_EQ(before, after);
 }
 
@@ -259,16 +259,16 @@ TEST_F(frontend_test, refuses_what_is_no_live_block) {
 TEST_F(frontend_test, trims_free_spans) {
   take(0, 5);
   free(0, {0, 1, 2, 3});
-  EXPECT_TRUE(front.reclaim().trim(0));
-  EXPECT_FALSE(front.reclaim().trim(0));
+  EXPECT_TRUE(trim(life, 0));
+  EXPECT_FALSE(trim(life, 0));
   EXPECT_EQ(*static_cast<char*>(blocks[0]), 0) << "the memory has been given back";
 }
 
 TEST_F(frontend_test, is_out_of_memory_when_the_arena_is_full) {
   for (;;) {
-    void* block = front.try_allocate(*labs[0], class_index);
+    void* block = try_allocate(*labs[0], class_index);
     bool is_zero;
-    if (block == nullptr) block = front.allocate_slow(*labs[0], class_index, is_zero);
+    if (block == nullptr) block = allocate_slow(life, *labs[0], class_index, is_zero);
     if (block == nullptr) break;
     blocks.push_back(block);
   }

@@ -94,7 +94,7 @@ TEST_F(hole_sweep_interleavings, of_a_hot_span_against_the_end_of_the_owner) {
 
 TEST_F(hole_sweep_interleavings, of_a_hot_span_against_its_retirement_and_last_free) {
   expect_sound([&] { start_hot(); },
-               {[&] { sweep(); }, [&] { tested_->front.retire_hot_spans(*tested_->labs[0]); },
+               {[&] { sweep(); }, [&] { retire_hot_spans(tested_->life, *tested_->labs[0]); },
                 [&] { release(2, 3); }});
 }
 

@@ -162,8 +162,7 @@ TEST_F(hole_sweep_test, holes_are_purged_while_the_last_blocks_are_freed) {
 TEST_F(hole_sweep_test, holes_are_purged_while_the_owner_ends) {
   start(65, 48);
   sweep_meanwhile([&] { tested_->end_thread(0); });
-  EXPECT_EQ(tested_->span_of(tested_->blocks[0]).owner(std::memory_order_relaxed),
-            &tested_->front.orphanage());
+  EXPECT_EQ(tested_->span_of(tested_->blocks[0]).owner(std::memory_order_relaxed), &tested_->life.orphanage);
   for (unsigned step = 0; step < 63 + 48; ++step) tested_->take(1);
   tested_->check_all();
 }
@@ -185,7 +184,7 @@ TEST_F(hole_sweep_beside_lists, holes_are_purged_while_the_last_blocks_are_freed
 TEST_F(hole_sweep_test, holes_that_are_being_purged_are_lost_in_a_child_of_fork) {
   start(65, 48);
   hooked_platform::before_purge = [&] {
-    tested_->front.expect_lost_counts();
+    tested_->life.expect_lost_counts();
     tested_->holes.after_fork_in_child();
   };
   tested_->holes.sweep_all();

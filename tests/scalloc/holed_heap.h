@@ -64,7 +64,7 @@ public:
   }
 
   std::set<void*> live;
-  hole_sweep<traits> holes{this->front};
+  hole_sweep<traits> holes{this->life};
 
 private:
   // Behind the link of a free block, and its mark.

@@ -53,7 +53,7 @@ protected:
   }
   void check() { base::check(live); }
   bool is_handed_over(void* block) {
-    return this->span_of(block).owner(std::memory_order_seq_cst) == &this->front.orphanage();
+    return this->span_of(block).owner(std::memory_order_seq_cst) == &this->life.orphanage;
   }
   bool is_of(unsigned thread, void* block) {
     return this->span_of(block).owner(std::memory_order_seq_cst) == &*this->labs[thread];
@@ -116,10 +116,10 @@ TEST_F(idle_classes_test, are_not_those_that_the_thread_uses) {
 TEST_F(idle_classes_test, of_the_orphanage_stay_there) {
   leave_a_class();
   ASSERT_TRUE(is_handed_over(blocks[3]));
-  auto& orphanage = front.orphanage();
+  auto& orphanage = life.orphanage;
   for (unsigned look = 0; look < 2; ++look) {
     orphanage.class_to_look_at = class_index;
-    front.life().hand_over_idle(orphanage);
+    life.hand_over_idle(orphanage);
   }
   EXPECT_TRUE(is_handed_over(blocks[3]));
   check();

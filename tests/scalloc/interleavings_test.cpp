@@ -238,7 +238,7 @@ TEST_F(interleavings_retaining, accounts_of_the_pool_against_each_other) {
 TEST_F(interleavings_retaining, the_bound_of_the_pool_against_a_put) {
   const auto setup = [&] { start(2, 6), free(0, 0), free(1, 1); };
   setup(), free(0, 2), free(0, 3);
-  ASSERT_LE(heap->front.pool().retained_bytes(), 2 * span_memory) << "the bound was not exceeded";
+  ASSERT_LE(heap->life.pool.retained_bytes(), 2 * span_memory) << "the bound was not exceeded";
   expect_sound(setup, {[&] { free(0, 2), free(0, 3); }, [&] { free(1, 4), allocate(1); }});
 }
 
@@ -246,15 +246,15 @@ TEST_F(interleavings_retaining, the_bound_of_the_pool_against_a_put) {
 TEST_F(interleavings_retaining, the_excess_of_the_pool_against_puts_and_gets) {
   explored_platform::has_helper = true;
   std::size_t before = 0;
-  const auto give_way = [&] { heap->front.pool().give_way(heap->front.spans(), 0, 2 * span_memory); };
+  const auto give_way = [&] { heap->life.pool.give_way(heap->life.arena, 0, 2 * span_memory); };
   const auto setup = [&] {
     start(2, 8);
     for (unsigned index = 0; index < 5; ++index) free(index % 2, index);
-    before = heap->front.pool().retained_bytes();
+    before = heap->life.pool.retained_bytes();
   };
   setup(), give_way();
   EXPECT_EQ(before, 5 * span_memory);
-  EXPECT_EQ(heap->front.pool().retained_bytes(), 3 * span_memory) << "nothing gave way";
+  EXPECT_EQ(heap->life.pool.retained_bytes(), 3 * span_memory) << "nothing gave way";
   expect_sound(setup, {give_way, [&] { free(1, 5), free(1, 6), allocate(1); }});
   explored_platform::has_helper = false;
 }
@@ -268,11 +268,10 @@ TEST_F(interleavings_retaining, the_sweep_of_records_against_late_readers) {
     start(3, spans + 1);  // the last span stays hot
     for (unsigned index = 1; index < spans; ++index) free(0, index);
   };
-  setup(), free(1, 0), heap->front.reclaim().trim(0);
-  ASSERT_EQ(heap->front.spans().span_number(0).base, nullptr) << "the record was not dropped";
-  expect_sound(
-      setup, {[&] { free(1, 0); }, [&] { heap->front.reclaim().trim(0); }, [&] { allocate(2), allocate(2); }},
-      1);
+  setup(), free(1, 0), trim(heap->life, 0);
+  ASSERT_EQ(heap->life.arena.span_number(0).base, nullptr) << "the record was not dropped";
+  expect_sound(setup, {[&] { free(1, 0); }, [&] { trim(heap->life, 0); }, [&] { allocate(2), allocate(2); }},
+               1);
 }
 
 // --- planted faults: the exploration has to find them ---

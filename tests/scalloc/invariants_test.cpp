@@ -90,7 +90,7 @@ struct floating_span {
 TEST(invariants, see_a_list_with_a_span_of_another_buffer_or_class) {
   floating_span floating;
   EXPECT_TRUE(floating.owner.is_valid());
-  floating.span.set_owner(&floating.all.front.orphanage());
+  floating.span.set_owner(&floating.all.life.orphanage);
   EXPECT_FALSE(floating.owner.is_valid());
   floating.span.set_owner(&floating.owner);
   floating.span.class_index.store(0, std::memory_order_relaxed);
@@ -99,18 +99,18 @@ TEST(invariants, see_a_list_with_a_span_of_another_buffer_or_class) {
 
 TEST(invariants, see_a_span_that_is_not_where_its_word_says) {
   floating_span floating;
-  EXPECT_TRUE(floating.all.front.life().is_listed(floating.span));
+  EXPECT_TRUE(floating.all.life.is_listed(floating.span));
   floating.owner.floating[index].remove(floating.span);
-  EXPECT_FALSE(floating.all.front.life().is_listed(floating.span));
+  EXPECT_FALSE(floating.all.life.is_listed(floating.span));
   floating.owner.reusable[index].put_newest(floating.span);
-  EXPECT_FALSE(floating.all.front.life().is_listed(floating.span));
+  EXPECT_FALSE(floating.all.life.is_listed(floating.span));
 }
 
 TEST(invariants, see_an_event_that_is_due) {
   floating_span floating;
-  EXPECT_TRUE(floating.all.front.life().has_no_due_event(floating.span));
+  EXPECT_TRUE(floating.all.life.has_no_due_event(floating.span));
   floating.span.countdown.set(floating.span.countdown.read_own() - 5);
-  EXPECT_FALSE(floating.all.front.life().has_no_due_event(floating.span));
+  EXPECT_FALSE(floating.all.life.has_no_due_event(floating.span));
 }
 
 }  // namespace

@@ -11,7 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/allocation.h"
+#include "allocators/scalloc/frontend/end_of_thread.h"
+#include "allocators/scalloc/frontend/freeing.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
+#include "allocators/scalloc/frontend/span_life.h"
+#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "scalloc/every_step.h"
 #include "scalloc/traits.h"
 
@@ -80,20 +85,20 @@ public:
   static constexpr unsigned class_index = parts::classes::count - 1;
 
   explicit small_heap(unsigned threads) : labs(std::span(labs_).first(threads)) {
-    require(front.open(tuning{Config}, 2), "no address space");
+    require(life.open(tuning{Config}, 2), "no address space");
     for (unsigned thread = 0; thread < threads; ++thread) {
       labs[thread].emplace();
       labs[thread]->column = thread;
       labs[thread]->adopts = true;
     }
   }
-  ~small_heap() { front.spans().close(); }
+  ~small_heap() { life.arena.close(); }
 
   void* allocate(unsigned thread, unsigned of_class = class_index) {
     lab_type& local = *labs[thread];
-    void* block = front.try_allocate(local, of_class);
+    void* block = try_allocate(local, of_class);
     bool is_zero;
-    if (block == nullptr) block = front.allocate_slow(local, of_class, is_zero);
+    if (block == nullptr) block = allocate_slow(life, local, of_class, is_zero);
     require(block != nullptr, "out of memory");
     return block;
   }
@@ -103,10 +108,10 @@ public:
     span_type& span = span_of(block);
     if constexpr (Config.hardened) withdraw(span, block);
     bool due;
-    if (front.try_deallocate(local, block, due)) {
-      if (due) front.after_free(local, span);
-    } else if (!front.list_again(local, block)) {
-      front.send_home(local, span, block);
+    if (try_deallocate(life, local, block, due)) {
+      if (due) after_free(life, local, span);
+    } else if (!list_again(life, local, block)) {
+      send_home(life, local, span, block);
     }
   }
 
@@ -124,7 +129,7 @@ public:
   // A block that leaves a thread's quarantine.
   void free_later(unsigned thread, void* block) {
     withdraw(span_of(block), block);
-    front.deallocate_later(*labs[thread], span_of(block), block);
+    deallocate_later(life, *labs[thread], span_of(block), block);
   }
 
   // The thread takes blocks; others are freed by their numbers among those taken.
@@ -142,18 +147,18 @@ public:
   }
 
   // What the thread has listed goes home.
-  void empty_lists(unsigned thread) { front.retire_hot_spans(*labs[thread]); }
+  void empty_lists(unsigned thread) { retire_hot_spans(life, *labs[thread]); }
 
   void end_thread(unsigned thread) {
     labs[thread]->adopts = false;
-    front.abandon(*labs[thread]);
+    abandon(life, *labs[thread]);
     const bool is_empty = labs[thread]->floating[class_index].looks_empty() &&
                           labs[thread]->reusable[class_index].looks_empty();
     require(is_empty, "a thread that ended keeps spans");
   }
 
   span_type& span_of(void* block) {
-    span_type* const span = front.spans().find(block);
+    span_type* const span = life.arena.find(block);
     require(span != nullptr, "not in the arena");
     return *span;
   }
@@ -174,14 +179,14 @@ public:
 
   std::size_t spans_in(span_state state) {
     std::size_t result = 0;
-    front.spans().for_each_span([&](span_type& span) {
+    life.arena.for_each_span([&](span_type& span) {
       result += span.load_word(std::memory_order_seq_cst).state() == state ? 1U : 0U;
     });
     return result;
   }
 
   // What must hold at every step, whatever threads are at work.
-  void check_step(const std::set<void*>& live) { steps_.check(front, labs, live); }
+  void check_step(const std::set<void*>& live) { steps_.check(life, labs, live); }
 
   // What must hold when no thread is at work, with `live` blocks out.
   void check(const std::set<void*>& live) {
@@ -190,11 +195,11 @@ public:
       for (void* const block : listed(thread))
         require(used.insert(block).second, "a listed block is live, or in two lists");
     std::size_t counted = 0, free_spans = 0, free_bytes = 0;
-    front.spans().for_each_span([&](span_type& span) {
+    life.arena.for_each_span([&](span_type& span) {
       const span_word word = span.load_word(std::memory_order_seq_cst);
       lab_type* const owner = span.owner(std::memory_order_seq_cst);
       if (word.state() == span_state::expected) return;  // its record was dropped
-      require(front.life().is_in_page_map(span), "the map names another owner");
+      require(life.is_in_page_map(span), "the map names another owner");
       if (word.state() == span_state::free) {
         ++free_spans;
         free_bytes += span.resident_bytes();
@@ -205,11 +210,11 @@ public:
       require(owner != nullptr, "a span that is not free has no owner");
       require(out >= 0, "more blocks are free than there are");
       counted += static_cast<std::size_t>(out);
-      require(front.life().has_no_due_event(span), "an event is due that nobody has performed");
-      require(front.life().is_listed(span), "a span is not in the list where its word says");
+      require(life.has_no_due_event(span), "an event is due that nobody has performed");
+      require(life.is_listed(span), "a span is not in the list where its word says");
       if (word.state() == span_state::hot)
         require(span.counts_every_block(), "a hot span has lost a block");
-      else if (owner != &front.orphanage() && word.remote_count() > 0)
+      else if (owner != &life.orphanage && word.remote_count() > 0)
         require(!span.is_quietly_owned_by(*owner), "frees of the owner would not see remotely freed blocks");
     });
     for (const auto& local : labs) {
@@ -218,24 +223,24 @@ public:
       require(&hot == &no_span<parts> || hot.is_hot_in(*local, class_index),
               "a hot span is another thread's");
     }
-    require(front.orphanage().is_valid(), "a list holds what is not its own");
+    require(life.orphanage.is_valid(), "a list holds what is not its own");
     require(counted == used.size(), "the number of used blocks is wrong");
-    require(front.pool().is_valid(), "an account exceeds its quota");
-    if (front.pool().retains())
-      require(front.pool().retained_bytes() == free_bytes, "retained memory is counted wrongly");
+    require(life.pool.is_valid(), "an account exceeds its quota");
+    if (life.pool.retains())
+      require(life.pool.retained_bytes() == free_bytes, "retained memory is counted wrongly");
     std::set<span_type*> pooled;
     for (unsigned column = 0; column < 2; ++column)
-      while (span_type* const span = front.pool().get(front.spans(), class_index, column))
+      while (span_type* const span = life.pool.get(life.arena, class_index, column))
         require(pooled.insert(span).second, "a span is in the pool twice");
     require(pooled.size() == free_spans, "a free span is not in the pool");
-    for (span_type* const span : pooled) front.pool().put(front.spans(), *span, 0);
+    for (span_type* const span : pooled) life.pool.put(life.arena, *span, 0);
     // Every other block can still be had, once.
     std::set<void*> all = live;
     for (unsigned step = 0; step < 12; ++step)
       require(all.insert(allocate(0)).second, "a block was handed out twice");
   }
 
-  frontend<parts> front;
+  span_life<parts> life;
   std::span<std::optional<lab_type>> labs;
   std::vector<void*> blocks;  // that were taken
 

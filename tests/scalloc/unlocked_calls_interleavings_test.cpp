@@ -43,25 +43,25 @@ protected:
 
   void start(steps at_call) {
     end();
-    front_.emplace();
+    life_.emplace();
     labs_.emplace();
-    require(front_->open(tuning{knobs}, 2), "no address space");
+    require(life_->open(tuning{knobs}, 2), "no address space");
     watched_platform::at_call = std::move(at_call);
   }
-  arena<traits>& spans() { return front_->spans(); }
+  arena<traits>& spans() { return life_->arena; }
 
   static void expect_sound(steps setup, std::vector<steps> threads, steps check) {
     explore::expect_sound(
         explore::explorer({std::move(setup), std::move(threads), std::move(check)}).explore());
   }
 
-  std::optional<frontend<traits>> front_;
+  std::optional<span_life<traits>> life_;
   std::optional<lab_registry<traits>> labs_;
 
 private:
   void end() {
     watched_platform::at_call = nullptr;
-    if (front_) spans().close();
+    if (life_) spans().close();
   }
 };
 
@@ -107,7 +107,7 @@ TEST_F(unlocked_calls_interleavings, threads_get_buffers) {
     ended = labs_->attach(1);
     watched_platform::at_call = [&] {
       watched_platform::at_call = nullptr;
-      labs_->detach(*front_, *ended);
+      labs_->detach(*life_, *ended);
     };
   };
   const auto attach = [&](unsigned thread) { return [&, thread] { given[thread] = labs_->attach(1); }; };

@@ -6,8 +6,10 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena/empty_blocks.h"
+#include "allocators/scalloc/frontend/batched_frees.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/freeing.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/large/large.h"
 #include "allocators/scalloc/spans/block_checks.h"
 #include "base/compiler.h"
@@ -15,18 +17,18 @@
 
 namespace heaplab::scalloc {
 
-template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large>
+template <class Traits, span_life<Traits>& Life, large_blocks<Traits>& Large>
 class checked_free {
   using span_type = span<Traits>;
-  using thread = calling_thread<Traits, Front>;
+  using thread = calling_thread<Traits, Life>;
 
 public:
   // Any address.
   HEAPLAB_FAST_PATH static void deallocate(void* block) {
-    const std::size_t step = Front.spans().step_of(block);
-    if (!Front.spans().in_carved_fine_zone(step)) [[unlikely]]
+    const std::size_t step = Life.arena.step_of(block);
+    if (!Life.arena.in_carved_fine_zone(step)) [[unlikely]]
       return deallocate_elsewhere(block);
-    span_type& span = Front.spans().fine_span_at(step);
+    span_type& span = Life.arena.fine_span_at(step);
     if (!span.is_quietly_owned_by(*thread::buffer())) [[unlikely]]
       return deallocate_of_other(span, block);
     withdraw_own(span, block);
@@ -43,10 +45,10 @@ private:
 
   // Gives a block back that leaves quarantine.
   HEAPLAB_FAST_PATH static void release(void* block) {
-    span_type& span = Front.spans().fine_span_at(Front.spans().step_of(block));
+    span_type& span = Life.arena.fine_span_at(Life.arena.step_of(block));
     check_untouched(span, block);
     bool due;
-    if (!Front.try_deallocate(*thread::buffer(), span, block, due)) [[unlikely]]
+    if (!try_deallocate(*thread::buffer(), span, block, due)) [[unlikely]]
       return release_later(span, block);
     if (due) [[unlikely]]
       after_free(span);
@@ -67,20 +69,20 @@ private:
     withdraw_fine(span, block);
     wipe_fine(span, block);
     if (!thread::has_buffer_to_free()) [[unlikely]]
-      return Front.send_home(*thread::buffer(), span, block);
+      return send_home(Life, *thread::buffer(), span, block);
     quarantine(block);
   }
 
   [[gnu::noinline]] static void release_later(span_type& span, void* block) {
     Traits::ensure_open();
-    Front.deallocate_later(*thread::buffer(), span, block);
+    deallocate_later(Life, *thread::buffer(), span, block);
   }
 
   // --- rare ---
 
   HEAPLAB_SLOW_PATH static void after_free(span_type& span) {
     Traits::ensure_open();
-    Front.after_free(*thread::buffer(), span);
+    scalloc::after_free(Life, *thread::buffer(), span);
   }
 
   // Blocks of the coarse zone, with mappings of their own, null, and what is no block. None goes into
@@ -88,10 +90,10 @@ private:
   HEAPLAB_SLOW_PATH static void deallocate_elsewhere(void* block) {
     if (block == nullptr) return;
     Traits::ensure_open();
-    span_type* const span = Front.spans().find(block);
+    span_type* const span = Life.arena.find(block);
     if (span == nullptr) return Large.deallocate(block);
     withdraw(*span, block);
-    Front.send_home(*thread::buffer(), *span, block);
+    send_home(Life, *thread::buffer(), *span, block);
   }
 };
 

@@ -14,10 +14,14 @@
 
 #include "allocators/scalloc/arena/empty_blocks.h"
 #include "allocators/scalloc/checked_free.h"
+#include "allocators/scalloc/frontend/allocation.h"
 #include "allocators/scalloc/frontend/calling_core.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/end_of_thread.h"
+#include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab_policy.h"
+#include "allocators/scalloc/frontend/span_life.h"
+#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/idle/hole_sweep.h"
 #include "allocators/scalloc/idle/idle_purge.h"
 #include "allocators/scalloc/idle/idle_work.h"
@@ -46,12 +50,12 @@ class scalloc_heap {
   using policy = lab_policy<traits>;
   using span_type = span<traits>;
 
-  static constinit inline frontend<traits> front_;
+  static constinit inline span_life<traits> life_;
   template <class Policy>
-  struct arrangement : std::type_identity<calling_thread<traits, front_>> {};
+  struct arrangement : std::type_identity<calling_thread<traits, life_>> {};
   template <class Policy>
     requires(Policy::caches_by_core)
-  struct arrangement<Policy> : std::type_identity<calling_core<traits, front_>> {};
+  struct arrangement<Policy> : std::type_identity<calling_core<traits, life_>> {};
   using thread = typename arrangement<policy>::type;
 
 public:
@@ -69,7 +73,7 @@ public:
   static constexpr bool deallocates_null = true;
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
-    if constexpr (Config.hardened) return checked_free<traits, front_, large_>::deallocate(block);
+    if constexpr (Config.hardened) return checked_free<traits, life_, large_>::deallocate(block);
     if (!thread::try_deallocate(block)) [[unlikely]]
       deallocate_slow(block);
   }
@@ -90,7 +94,7 @@ public:
   }
 
   static std::size_t usable_size(void* block) noexcept {
-    const span_type* const span = front_.spans().find(block);
+    const span_type* const span = life_.arena.find(block);
     if (span != nullptr) return usable_in_span(*span, block);
     ensure_open();
     return large_.usable_size(block);
@@ -100,14 +104,14 @@ public:
     requires(Config.hardened)
   {
     const std::size_t usable = usable_size(block);
-    const span_type* const span = front_.spans().find(block);
+    const span_type* const span = life_.arena.find(block);
     if (was_resized && bytes <= usable && keeps_large_.load(std::memory_order_relaxed)) return;
     if (!may_be_size_of(span, usable, bytes, alignment, was_resized))
       fatal("freed with a wrong size", block, usable);
   }
 
   static void* reallocate(void* block, std::size_t bytes) noexcept {
-    const span_type* const span = front_.spans().find(block);
+    const span_type* const span = life_.arena.find(block);
     if (span == nullptr) {
       if (bytes > Config.span_request_limit()) return reallocate_large(block, bytes);
     } else {
@@ -125,15 +129,15 @@ public:
     if (!is_in_use()) return false;
     if constexpr (policy::caches_by_core) thread::give_back();
     if constexpr (policy::has_fast_path)
-      if (thread::has_buffer()) front_.retire_hot_spans(*thread::buffer());
-    bool small = front_.reclaim().trim(pad);
+      if (thread::has_buffer()) retire_hot_spans(life_, *thread::buffer());
+    bool small = scalloc::trim(life_, pad);
     small |= holes_.sweep_all();
-    return large_.trim(pad - std::min(pad, front_.pool().retained_bytes())) || small;
+    return large_.trim(pad - std::min(pad, life_.pool.retained_bytes())) || small;
   }
 
   static heap_statistics statistics() noexcept {
     if (!is_in_use()) return {};
-    heap_statistics result = statistics_of(front_, large_);
+    heap_statistics result = statistics_of(life_, large_);
     if constexpr (Config.most_cached > 0)
       thread::for_each_cached([&result](unsigned class_index, unsigned count) {
         const std::size_t bytes = std::size_t{count} * classes::table[class_index].block_bytes;
@@ -185,7 +189,7 @@ public:
     if (tuning_.purge_when_idle) idle_purge_.note_processors();
   }
 
-  static void print_statistics(int file) noexcept { print_statistics_of(front_, large_, statistics(), file); }
+  static void print_statistics(int file) noexcept { print_statistics_of(life_, large_, statistics(), file); }
 
   // The functions that library_traits offers to the parts of the heap.
   HEAPLAB_SLOW_PATH static bool ask_for_purge() noexcept {
@@ -194,7 +198,7 @@ public:
   static bool has_helper() noexcept { return idle_purge_.has_purge_thread(); }
   static void hurry_purge() noexcept { idle_purge_.hurry(); }
   static void give_way(std::size_t bytes) noexcept {
-    front_.pool().give_way(front_.spans(), thread::buffer()->column, bytes);
+    life_.pool.give_way(life_.arena, thread::buffer()->column, bytes);
   }
 
   static void end_process() noexcept {
@@ -217,7 +221,7 @@ private:
     if (!ensure_open()) return nullptr;
     if constexpr (Config.hardened)
       if (bytes == 0)
-        if (void* const block = empty_.allocate(front_.spans())) return block;
+        if (void* const block = empty_.allocate(life_.arena)) return block;
     if (bytes > Config.span_request_limit()) return allocate_large(bytes, heap_alignment, Wanted);
     bool is_aborted = false;
     if constexpr (policy::caches_by_core)
@@ -226,7 +230,7 @@ private:
           return Wanted == contents::zeros ? std::memset(block, 0, bytes) : block;
     lab_type* const local = own_lab();
     if (local == nullptr) return nullptr;
-    if (local == &front_.orphanage()) {
+    if (local == &life_.orphanage) {
       const concurrent::lock_holder hold(local->use_lock);
       return allocate_in<Wanted>(*local, bytes, is_aborted);
     }
@@ -244,15 +248,15 @@ private:
       require_live(span, block);
       if (span.secrets.is_of_guard()) return 0;
     }
-    return front_.class_of(span, block).block_bytes - Config.canary_bytes;
+    return class_of(span, span.load_word(std::memory_order_acquire), block).block_bytes - Config.canary_bytes;
   }
 
   template <contents Wanted>
   HEAPLAB_FAST_PATH static void* allocate_in(lab_type& local, std::size_t bytes, bool leaves_cache) {
     const unsigned class_index = classes::index_of(bytes + Config.canary_bytes);
     bool is_zero = false;
-    void* block = front_.try_allocate(local, class_index);
-    if (block == nullptr) block = front_.allocate_slow(local, class_index, is_zero);
+    void* block = scalloc::try_allocate(local, class_index);
+    if (block == nullptr) block = scalloc::allocate_slow(life_, local, class_index, is_zero);
     if (block == nullptr) {
       // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
       // class would be: to the lowest bit that is set in its size.
@@ -282,7 +286,7 @@ private:
   HEAPLAB_SLOW_PATH static void* keep(void* block, std::size_t bytes) {
     if (bytes > usable_size(block)) return nullptr;
     if constexpr (Config.hardened) keeps_large_.store(true, std::memory_order_relaxed);
-    return front_.spans().find(block) != nullptr ? block : large_.reallocate(block, bytes);
+    return life_.arena.find(block) != nullptr ? block : large_.reallocate(block, bytes);
   }
 
   // Called when the system has refused a mapping. Shrinks the arena if a limit of address space, set after
@@ -293,7 +297,7 @@ private:
   }
 
   static bool shrink_arena_to_fit(std::size_t address_space) {
-    return front_.spans().shrink(address_space / arena<traits>::address_space_divisor);
+    return life_.arena.shrink(address_space / arena<traits>::address_space_divisor);
   }
 
   // Frees a block of the coarse zone, of another owner or with a mapping of its own, or refuses the address.
@@ -301,7 +305,7 @@ private:
     if (block == nullptr) return;
     ensure_open();
     if (thread::list_again(block)) return;
-    span_type* const span = front_.spans().find(block);
+    span_type* const span = life_.arena.find(block);
     if (span == nullptr) return deallocate_large(block);
     thread::deallocate_slow(*span, block);
   }
@@ -324,7 +328,7 @@ private:
 
   static void repair_in_child() {
     idle_purge_.after_fork_in_child();
-    front_.spans().after_fork_in_child();
+    life_.arena.after_fork_in_child();
     concurrent::solo_sections<typename traits::sync>::after_fork_in_child();
     thread::after_fork_in_child();
     holes_.after_fork_in_child();
@@ -335,7 +339,7 @@ private:
     process_.begin();
     begin_process();
     read_environment(tuning_);
-    if (!front_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
+    if (!life_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
     large_.set_retained_limit(tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
     thread::open(end_of_thread);
@@ -350,13 +354,13 @@ private:
 
   // The background purge thread.
   static int help(void* number) {
-    idle_purge_.serve(number, idle_work<traits, front_, large_, holes_, thread>());
+    idle_purge_.serve(number, idle_work<traits, life_, large_, holes_, thread>());
     return 0;
   }
 
   static constinit inline std::conditional_t<Config.hardened, empty_blocks<traits>, no_empty_blocks> empty_;
   static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
-  static constinit inline hole_sweep<traits> holes_{front_};
+  static constinit inline hole_sweep<traits> holes_{life_};
   static constinit inline idle_purge<traits> idle_purge_;
   static constinit inline tuning tuning_{Config};
   static constinit inline heaplab::atomic<bool> was_opened_ = false;

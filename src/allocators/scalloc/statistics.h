@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/large/large.h"
 #include "base/compiler.h"
 #include "base/heap_concept.h"
@@ -16,10 +16,10 @@ namespace heaplab::scalloc {
 
 // Other threads may be at work: the sums are of slightly different moments.
 template <class Traits>
-HEAPLAB_SLOW_PATH heap_statistics statistics_of(frontend<Traits>& front, large_blocks<Traits>& large) {
+HEAPLAB_SLOW_PATH heap_statistics statistics_of(span_life<Traits>& life, large_blocks<Traits>& large) {
   heap_statistics result{
-      .reserved = front.spans().bytes(), .mapped = large.live_bytes(), .mappings = large.count()};
-  front.spans().for_each_span([&result](const span<Traits>& span) {
+      .reserved = life.arena.bytes(), .mapped = large.live_bytes(), .mappings = large.count()};
+  life.arena.for_each_span([&result](const span<Traits>& span) {
     const span_word word = span.load_word(std::memory_order_acquire);
     const size_class& kind = Traits::classes::table[span.class_index.load(std::memory_order_relaxed)];
     result.committed += span.resident_bytes();
@@ -33,7 +33,7 @@ HEAPLAB_SLOW_PATH heap_statistics statistics_of(frontend<Traits>& front, large_b
 }
 
 template <class Traits>
-HEAPLAB_SLOW_PATH void print_statistics_of(frontend<Traits>& front, large_blocks<Traits>& large,
+HEAPLAB_SLOW_PATH void print_statistics_of(span_life<Traits>& life, large_blocks<Traits>& large,
                                            const heap_statistics& now, int file) {
   const auto line = [file](const char* what, std::size_t bytes) {
     text_line().add(Traits::settings.name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
@@ -41,7 +41,7 @@ HEAPLAB_SLOW_PATH void print_statistics_of(frontend<Traits>& front, large_blocks
   line("address space reserved, bytes:", now.reserved);
   line("memory of spans, bytes:", now.committed);
   line("live blocks in spans, bytes:", now.live);
-  line("memory kept by free spans, bytes:", front.pool().retained_bytes());
+  line("memory kept by free spans, bytes:", life.pool.retained_bytes());
   line("large blocks, bytes:", now.mapped);
   line("large blocks:", now.mappings);
   line("freed large blocks kept, bytes:", large.retained_bytes());

@@ -1,4 +1,4 @@
-"""The walks through malloc and free in DESIGN.md and frontend.h name functions that call each other."""
+"""The walks through malloc and free in DESIGN.md and the frontend name functions that call each other."""
 
 import re
 from dataclasses import dataclass
@@ -34,8 +34,11 @@ def walk_of_design() -> list[Step]:
 
 
 def walk_of_frontend() -> list[Step]:
-    head = (SCALLOC / "frontend/frontend.h").read_text().partition("#pragma once")[0]
-    return walk_of([line.removeprefix("//   ") for line in head.splitlines()])
+    heads = [
+        (SCALLOC / "frontend" / file).read_text().partition("#pragma once")[0]
+        for file in ("allocation.h", "freeing.h")
+    ]
+    return walk_of([line.removeprefix("//   ") for line in "".join(heads).splitlines()])
 
 
 def end_of(text: str, begin: int, opening: str, closing: str) -> int:
@@ -88,6 +91,6 @@ def test_the_walk_through_the_frontend_is_that_of_the_code() -> None:
 
 
 def test_one_walk_begins_where_the_other_ends() -> None:
-    ends = {step for step in walk_of_design() if step.file.startswith("frontend")}
-    begins = [step for step in walk_of_frontend() if step.depth == 0]
-    assert {(step.name, step.file) for step in ends} == {(step.name, step.file) for step in begins}
+    frontend = {step.file for step in walk_of_frontend() if step.depth == 0}
+    ends = {(step.name, step.file) for step in walk_of_design() if step.file in frontend}
+    assert ends == {(step.name, step.file) for step in walk_of_frontend() if step.depth == 0}

@@ -26,10 +26,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/allocation.h"
+#include "allocators/scalloc/frontend/end_of_thread.h"
+#include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/lab_policy.h"
 #include "allocators/scalloc/frontend/lab_registry.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "base/bits.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
@@ -42,7 +46,7 @@
 
 namespace heaplab::scalloc {
 
-template <class Traits, frontend<Traits>& Front>
+template <class Traits, span_life<Traits>& Life>
 class calling_core {
   using lab_type = lab<Traits>;
   using span_type = span<Traits>;
@@ -86,8 +90,8 @@ public:
 
   // False: nothing was done, and deallocate_slow must be called. Any address.
   HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
-    const page_map<Traits>& map = Front.spans().map();
-    const std::size_t step = Front.spans().step_of(block);
+    const page_map<Traits>& map = Life.arena.map();
+    const std::size_t step = Life.arena.step_of(block);
     if (!map.covers(step)) [[unlikely]]
       return false;
     const std::size_t list = map.at(step);
@@ -117,9 +121,9 @@ public:
   // Whether a list takes a block that the cache did not take: because it is full, the CPU has none yet, or
   // the sequence was aborted. Where it is aborted again, the cache is left alone (allocate_again).
   static bool list_again(void* block) {
-    const unsigned list = Front.spans().list_of(block);
-    if (list == 0 || Front.looks_free(block)) return false;
-    Front.mark_free(block);
+    const unsigned list = Life.arena.list_of(block);
+    if (list == 0 || looks_free(Life, block)) return false;
+    mark_free(Life, block);
     if (const unsigned cpu = stacks_.cpu(); cpu < stacks::cpus)
       push_again(cpu, list, block);
     else
@@ -131,14 +135,13 @@ public:
   static void deallocate_slow(span_type& span, void* block) {
     // The page map may name nobody.
     lab_type* const owner = span.owner(std::memory_order_acquire);
-    if (Front.looks_free(block) && is_cached(span.class_index.load(std::memory_order_relaxed), block))
-      frontend<Traits>::refuse_double_free(block);
+    if (looks_free(Life, block) && is_cached(span.class_index.load(std::memory_order_relaxed), block))
+      refuse_double_free(block);
     // The owner's own free looks for the block in the owner's lists; an orphan has none to look.
-    if (owner == &Front.orphanage() && Front.is_free_already(*owner, span, block))
-      frontend<Traits>::refuse_double_free(block);
-    if (owner == nullptr || owner == &Front.orphanage()) return Front.send_home(none_, span, block);
+    if (owner == &Life.orphanage && is_free_already(Life, *owner, span, block)) refuse_double_free(block);
+    if (owner == nullptr || owner == &Life.orphanage) return send_home(Life, none_, span, block);
     const use in_use(owner);
-    Front.send_home(*owner, span, block);
+    send_home(Life, *owner, span, block);
   }
 
   // The buffer of this CPU. Of a CPU that has none yet, an empty buffer that is never written.
@@ -154,7 +157,7 @@ public:
     const unsigned cpu = stacks_.cpu(), number = core(cpu);
     if (cpu < stacks::cpus) add_stacks(cpu);
     if (lab_type* const lab = cores_[number].buffer.load(std::memory_order_acquire)) return lab;
-    if (stacks_.are_possible()) Front.pool().see_processor(number);
+    if (stacks_.are_possible()) Life.pool.see_processor(number);
     lab_type* lab = labs_.attach(stacks::cpus, number);
     if (lab == nullptr && make_room()) lab = labs_.attach(stacks::cpus, number);
     if (lab != nullptr) cores_[number].buffer.store(lab, std::memory_order_release);
@@ -171,13 +174,13 @@ public:
     const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
     stacks_.raise_limit(cpu, class_index + 1);
     unsigned count = 0;
-    while (count < wanted && (batch[count] = Front.try_allocate(local, class_index)) != nullptr)
-      Front.mark_free(batch[count++]);
+    while (count < wanted && (batch[count] = scalloc::try_allocate(local, class_index)) != nullptr)
+      mark_free(Life, batch[count++]);
     // The first block of the list is popped first.
     std::reverse(batch, batch + count);
     if (count > 0 &&
         try_again([&] { return stacks_.try_push(class_index + 1, batch, count); }) != sequence_end::committed)
-      Front.take_back(local, class_index, batch, count);
+      take_back(Life, local, class_index, batch, count);
   }
 
   // Calls visit(class, number of cached blocks), with numbers of a moment ago.
@@ -207,10 +210,10 @@ public:
     } else {
       give_back_own();
     }
-    for (unsigned number = 0; number < std::max(stacks_.end(), Front.columns()); ++number)
+    for (unsigned number = 0; number < std::max(stacks_.end(), Life.pool.columns()); ++number)
       if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
         const use in_use(local);
-        Front.retire_hot_spans(*local);
+        retire_hot_spans(Life, *local);
       }
   }
 
@@ -246,7 +249,7 @@ public:
   static void after_fork_in_child() {
     giving_lock_.forget_holder();
     stacks_.after_fork_in_child(children_ > 0);
-    labs_.after_fork_in_child(Front, use::held_by_thread());
+    labs_.after_fork_in_child(Life, use::held_by_thread());
   }
 
 private:
@@ -262,10 +265,10 @@ private:
     if (cpu < stacks::cpus) return cpu;
     if (number_ == 0) {
       if (const int processor = sched_getcpu(); processor >= 0)
-        Front.pool().see_processor(static_cast<unsigned>(processor));
+        Life.pool.see_processor(static_cast<unsigned>(processor));
       number_ = numbered_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
-    return (number_ - 1) % Front.columns();
+    return (number_ - 1) % Life.pool.columns();
   }
 
   static void note_call(unsigned cpu) {
@@ -310,16 +313,16 @@ private:
   // To the lists of the present buffer, or home where another thread holds the buffer's lock.
   static void give_to_buffer(unsigned list, void* const* blocks, unsigned count) {
     lab_type& local = *buffer();
-    if (&local == &none_) return Front.take_back(none_, list - 1, blocks, count);
+    if (&local == &none_) return take_back(Life, none_, list - 1, blocks, count);
     const use in_use(local, policy::unless_held::yes);
-    if (in_use.is_held() && count == 1) return Front.put_in_list(local, list, *blocks);
-    Front.take_back(in_use.is_held() ? local : none_, list - 1, blocks, count);
+    if (in_use.is_held() && count == 1) return put_in_list(Life, local, list, *blocks);
+    take_back(Life, in_use.is_held() ? local : none_, list - 1, blocks, count);
   }
 
   // Whether a free block waits on any CPU.
   static bool is_cached(unsigned class_index, const void* block) {
     if (stacks_.holds(class_index + 1, block)) return true;
-    for (unsigned number = 0; number < std::max(stacks_.end(), Front.columns()); ++number)
+    for (unsigned number = 0; number < std::max(stacks_.end(), Life.pool.columns()); ++number)
       if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
         const use in_use(local);
         if (local->lists.holds(class_index, block)) return true;
@@ -328,7 +331,7 @@ private:
   }
 
   static void empty_cache(unsigned cpu, lab_type& local) {
-    stacks_.take_all(cpu, [&](unsigned list, void* block) { Front.take_back(local, list - 1, &block, 1); });
+    stacks_.take_all(cpu, [&](unsigned list, void* block) { take_back(Life, local, list - 1, &block, 1); });
   }
 
   static bool stop_all() {
@@ -339,7 +342,7 @@ private:
   static void give_back_own() {
     for (unsigned index = 0; index < classes::count; ++index)
       for (void* block; stacks_.try_pop(index + 1, block) == sequence_end::committed;)
-        Front.take_back(none_, index, &block, 1);
+        take_back(Life, none_, index, &block, 1);
   }
 
   static bool was_idle(core_state& state) {
@@ -355,7 +358,7 @@ private:
     // The thread that asks for a sweep of holes is this one.
     local.adopts = false;
     empty_cache(cpu, local);
-    Front.retire_hot_spans(local);
+    retire_hot_spans(Life, local);
     local.adopts = true;
     local.use_lock.unlock();
   }

@@ -7,15 +7,18 @@
 
 #include <cstdint>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/allocation.h"
+#include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/lab_registry.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
 
 namespace heaplab::scalloc {
 
-template <class Traits, frontend<Traits>& Front>
+template <class Traits, span_life<Traits>& Life>
 class calling_thread {
   using lab_type = lab<Traits>;
   using span_type = span<Traits>;
@@ -29,13 +32,13 @@ public:
 
   // Null: allocate_slow must be called.
   HEAPLAB_FAST_PATH static void* try_allocate(std::size_t class_index) {
-    return policy::has_fast_path ? Front.try_allocate(*local_, class_index) : nullptr;
+    return policy::has_fast_path ? scalloc::try_allocate(*local_, class_index) : nullptr;
   }
 
   // False: nothing was done, and deallocate_slow must be called. Any address.
   HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
     bool due;
-    if (!policy::has_fast_path || !Front.try_deallocate(*local_, block, due)) [[unlikely]]
+    if (!policy::has_fast_path || !scalloc::try_deallocate(Life, *local_, block, due)) [[unlikely]]
       return false;
     if (due) [[unlikely]]
       after_free(block);
@@ -45,15 +48,15 @@ public:
   // --- everything else ---
 
   // Whether the thread's list takes the block, which it had no room for.
-  static bool list_again(void* block) { return has_buffer() && Front.list_again(*local_, block); }
+  static bool list_again(void* block) { return has_buffer() && scalloc::list_again(Life, *local_, block); }
 
   // Frees a block that no list takes: of the coarse zone, of another owner, of a thread without a buffer, or
   // one that may be free.
   static void deallocate_slow(span_type& span, void* block) {
     const typename policy::use in_use(has_buffer() ? local_ : nullptr);
     if constexpr (lab_type::has_lists)
-      if (!has_buffer_to_free()) local_->lists.refuse(Front.spans().list_of(block));
-    Front.send_home(*local_, span, block);
+      if (!has_buffer_to_free()) local_->lists.refuse(Life.arena.list_of(block));
+    send_home(Life, *local_, span, block);
   }
 
   // Whether the thread has a buffer. A thread that only frees gets one after some frees: the first ones of a
@@ -74,7 +77,7 @@ public:
   template <class MakeRoom>
   static lab_type* own_buffer(MakeRoom make_room) {
     if (local_ == &none_) return attach(make_room);
-    return local_ == &ended_ ? &Front.orphanage() : local_;
+    return local_ == &ended_ ? &Life.orphanage : local_;
   }
 
   // Once in a process, before the first buffer is made. Where a thread with a buffer ends, end_of_thread gets
@@ -85,7 +88,7 @@ public:
 
   static void end(void* lab) {
     local_ = &ended_;
-    labs_.detach(Front, *static_cast<lab_type*>(lab));
+    labs_.detach(Life, *static_cast<lab_type*>(lab));
   }
 
   // Calls visit(class, number of blocks in a thread's list), with numbers of a moment ago.
@@ -94,16 +97,16 @@ public:
     labs_.for_each_listed(visit);
   }
 
-  static void after_fork_in_child() { labs_.after_fork_in_child(Front, local_); }
+  static void after_fork_in_child() { labs_.after_fork_in_child(Life, local_); }
 
 private:
   template <class MakeRoom>
   HEAPLAB_SLOW_PATH static lab_type* attach(MakeRoom make_room) {
     if (Traits::settings.pool_columns == 0)
       if (const int processor = sched_getcpu(); processor >= 0)
-        Front.pool().see_processor(static_cast<unsigned>(processor));
-    lab_type* lab = labs_.attach(Front.columns());
-    if (lab == nullptr && make_room()) lab = labs_.attach(Front.columns());
+        Life.pool.see_processor(static_cast<unsigned>(processor));
+    lab_type* lab = labs_.attach(Life.pool.columns());
+    if (lab == nullptr && make_room()) lab = labs_.attach(Life.pool.columns());
     if (lab == nullptr) return nullptr;
     local_ = lab;
     // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
@@ -116,7 +119,7 @@ private:
   // Marked as seldom called, so that the compiler assigns the registers of free for its fast path.
   HEAPLAB_SLOW_PATH static void after_free(void* block) {
     Traits::ensure_open();
-    Front.after_free(*local_, *Front.spans().find(block));
+    scalloc::after_free(Life, *local_, *Life.arena.find(block));
   }
 
   static constexpr std::uint32_t most_frees_without_buffer = 16;

@@ -1,33 +1,40 @@
-// What a thread leaves when it ends or trims: hot spans, listed blocks, batches. Included by frontend.h.
+// What a thread leaves when it ends or trims: hot spans, listed blocks, batches.
 #pragma once
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/batched_frees.h"
+#include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
+#include "allocators/scalloc/frontend/span_life.h"
 
 namespace heaplab::scalloc {
 
+// Hands all spans of `local` to the orphanage, and empty spans to the pool.
 template <class Traits>
-void frontend<Traits>::abandon(lab_type& local) {
+void abandon(span_life<Traits>& life, lab<Traits>& local) {
   if constexpr (Traits::settings.hardened) {
-    local.quarantine.drain([&](void* block) { deallocate_later(local, *life_.spans().find(block), block); });
-    for (auto& batch : local.remote) give_back(local, batch);
+    local.quarantine.drain(
+        [&](void* block) { deallocate_later(life, local, *life.arena.find(block), block); });
+    for (auto& batch : local.remote) give_back(life, local, batch);
   }
-  if constexpr (has_lists) empty_lists(local);
-  retire_own_hot_spans(local);
-  while (life_.hand_over_some(local)) continue;
+  if constexpr (lab<Traits>::has_lists) empty_lists(life, local);
+  retire_own_hot_spans(life, local);
+  while (life.hand_over_some(local)) continue;
 }
 
+// The buffer has no listed block and its home no hot span any more, so that others may give back what is
+// free in them. Called by the owner.
 template <class Traits>
-void frontend<Traits>::retire_hot_spans(lab_type& local) {
-  if constexpr (has_lists) empty_lists(local);
+void retire_hot_spans(span_life<Traits>& life, lab<Traits>& local) {
+  if constexpr (lab<Traits>::has_lists) empty_lists(life, local);
   const home_use<Traits> in(local);
-  retire_own_hot_spans(in.home);
+  retire_own_hot_spans(life, in.home);
 }
 
 template <class Traits>
-void frontend<Traits>::retire_own_hot_spans(lab_type& local) {
-  for (span_type*& hot : local.hot) {
+void retire_own_hot_spans(span_life<Traits>& life, lab<Traits>& local) {
+  for (span<Traits>*& hot : local.hot) {
     if (hot == &no_span<Traits>) continue;
-    life_.retire(local, *hot);
+    life.retire(local, *hot);
     hot = &no_span<Traits>;
   }
 }

@@ -8,9 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/lab_policy.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
 
@@ -40,9 +41,9 @@ public:
 
   // By a thread that has the buffer and does not use the buffer again. Where the buffer is the thread's own,
   // nobody else gets it before it is put back, so that others may begin and end while it is emptied.
-  void detach(frontend<Traits>& front, lab_type& lab) {
+  void detach(span_life<Traits>& life, lab_type& lab) {
     if constexpr (policy::has_fast_path) {
-      empty(front, lab);
+      empty(life, lab);
       const concurrent::lock_holder hold(lock_);
       lab.threads = 0;
       policy_.put_back(lab);
@@ -50,7 +51,7 @@ public:
       const concurrent::lock_holder hold(lock_);
       if (--lab.threads > 0) return;
       const typename policy::use in_use(&lab);
-      empty(front, lab);
+      empty(life, lab);
     }
   }
 
@@ -58,14 +59,13 @@ public:
   // what the vanished threads changed last: the lists of a buffer are rebuilt from the words of the spans,
   // the idle buffers are found among the known ones. A thread that stood between a buffer's free list and its
   // count may have lost a block; no block is handed out twice.
-  void after_fork_in_child(frontend<Traits>& front, const lab_type* survivor) {
+  void after_fork_in_child(span_life<Traits>& life, const lab_type* survivor) {
     lock_.forget_holder();
-    front.expect_lost_counts();
-    bool torn = front.life().forget_torn_lists(front.orphanage());
-    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known)
-      torn |= front.life().forget_torn_lists(*lab);
-    if (torn) front.life().refill_torn_lists();
-    forget_holders(front.orphanage());
+    life.expect_lost_counts();
+    bool torn = life.forget_torn_lists(life.orphanage);
+    for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) torn |= life.forget_torn_lists(*lab);
+    if (torn) life.refill_torn_lists();
+    forget_holders(life.orphanage);
     // A signal may have interrupted a malloc of the surviving thread, which goes on with its own buffer, and
     // with its home.
     const auto goes_on = [&](const lab_type* lab) {
@@ -73,9 +73,9 @@ public:
       return policy::survivor_is_whole && (lab == survivor || is_in_use);
     };
     for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) forget_holders(*lab, goes_on(lab));
-    front.life().repair_hot_spans(front.orphanage());
+    life.repair_hot_spans(life.orphanage);
     for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known)
-      if (!goes_on(lab)) front.life().repair_hot_spans(*lab);
+      if (!goes_on(lab)) life.repair_hot_spans(*lab);
     policy_.forget_idle();
     for (lab_type* lab = known_; lab != nullptr; lab = lab->next_known) {
       if (lab->is_shared) continue;
@@ -84,7 +84,7 @@ public:
       // Blocks of its lists go home as another thread's do: the survivor may hold the lock of that home.
       lab->home = lab;
       lab->is_at_home = false;
-      empty(front, *lab);
+      empty(life, *lab);
       policy_.put_back(*lab);
     }
   }
@@ -104,9 +104,9 @@ private:
     if (!goes_on) lab.use_lock.forget_holder();
   }
 
-  static void empty(frontend<Traits>& front, lab_type& lab) {
+  static void empty(span_life<Traits>& life, lab_type& lab) {
     lab.adopts = false;
-    front.abandon(lab);
+    abandon(life, lab);
   }
 
   static std::size_t lab_bytes() { return align_up(sizeof(lab_type), os_pages::page_bytes()); }

@@ -1,11 +1,14 @@
-// Between the lists of a thread (free_lists.h) and the spans: many blocks at a time. Included by frontend.h.
+// Between the lists of a thread (free_lists.h) and the spans: many blocks at a time.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/free_lists.h"
+#include "allocators/scalloc/frontend/freeing.h"
+#include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "base/narrow.h"
 
 namespace heaplab::scalloc {
@@ -14,9 +17,9 @@ namespace heaplab::scalloc {
 // each other go together. Those of another owner's span wait for others of the span: one compare-and-swap for
 // all of them.
 template <class Traits>
-class frontend<Traits>::returned_blocks {
+class returned_blocks {
 public:
-  returned_blocks(frontend& front, lab_type& local) : front_(front), in_(local) {}
+  returned_blocks(span_life<Traits>& life, lab<Traits>& local) : life_(life), in_(local) {}
   ~returned_blocks() {
     for (; waiting_ != 0; waiting_ &= waiting_ - 1) go(chains_[std::countr_zero(waiting_)]);
   }
@@ -30,14 +33,14 @@ public:
 
 private:
   struct waiting_chain {
-    span_type* span;
+    scalloc::span<Traits>* span;
     freed_chain blocks;
   };
 
   template <bool Fine>
   void add(void* newest) {
     while (newest != nullptr) {
-      span_type& span = Fine ? front_.spans().fine_span_of(newest) : *front_.spans().find(newest);
+      span<Traits>& span = Fine ? life_.arena.fine_span_of(newest) : *life_.arena.find(newest);
       void* next = span.secrets.next_of(newest);
       if (!share_span<Fine>(newest, next)) [[likely]] {
         add(span, freed_block{newest});
@@ -59,16 +62,16 @@ private:
   }
 
   template <class Freed>
-  void add(span_type& span, Freed freed) {
+  void add(span<Traits>& span, Freed freed) {
     if (span.is_owned_by(in_.home)) {
-      if (push(in_.home, span, freed)) front_.after_free(in_.home, span);
+      if (push(in_.home, span, freed)) after_free(life_, in_.home, span);
     } else {
       wait(span, {freed.newest(), freed.oldest(), freed.count()});
     }
   }
 
-  void wait(span_type& span, const freed_chain& run) {
-    const unsigned index = front_.spans().number_of(span) % most_waiting;
+  void wait(span<Traits>& span, const freed_chain& run) {
+    const unsigned index = life_.arena.number_of(span) % most_waiting;
     waiting_chain& chain = chains_[index];
     const bool is_waiting = (waiting_ >> index & 1) != 0;
     if (is_waiting && chain.span == &span) return chain.blocks.add(span.secrets, run);
@@ -77,50 +80,56 @@ private:
     waiting_ |= 1U << index;
   }
 
-  void go(const waiting_chain& chain) { front_.deallocate_remote(in_.home, *chain.span, chain.blocks); }
+  void go(const waiting_chain& chain) { deallocate_remote(life_, in_.home, *chain.span, chain.blocks); }
 
   static constexpr unsigned most_waiting = 16;
-  frontend& front_;
+  span_life<Traits>& life_;
   const home_use<Traits> in_;
   std::uint32_t waiting_ = 0;  // bit i: chain i
   waiting_chain chains_[most_waiting];
 };
 
+// Frees marked blocks of one class, which were live until then.
 template <class Traits>
-void frontend<Traits>::take_back(lab_type& local, unsigned class_index, void* const* blocks, unsigned count) {
+void take_back(span_life<Traits>& life, lab<Traits>& local, unsigned class_index, void* const* blocks,
+               unsigned count) {
   void* newest = nullptr;
   for (; count > 0; --count, newest = *blocks++) *static_cast<void**>(*blocks) = newest;
-  returned_blocks(*this, local).add(newest, classes::table[class_index]);
-}
-
-// The blocks of the hot span's list are for the thread's, which is empty, and the first of them for the
-// caller; of a shared span no more than the thread's list may hold. Precondition: the hot span has a block.
-template <class Traits>
-HEAPLAB_FAST_PATH void* frontend<Traits>::pop_and_fill(lab_type& local, unsigned class_index,
-                                                       span_type& hot) {
-  if constexpr (has_lists)
-    if (hot.secrets.next_of(hot.local_list) != nullptr) {
-      std::uint32_t count;
-      const bool is_shared = local.shares_home();
-      void* const first =
-          is_shared ? hot.take(local.lists.limit_of(class_index), count) : hot.take_all(count);
-      local.lists.fill(class_index, first, count);
-      if (is_shared) local.lists.raise_shared_limit(class_index);
-      return local.lists.pop(class_index);
-    }
-  return pop(hot);
+  returned_blocks(life, local).add(newest, Traits::classes::table[class_index]);
 }
 
 template <class Traits>
-void frontend<Traits>::make_room(lab_type& local, unsigned class_index) {
-  returned_blocks(*this, local).add(local.lists.cut(class_index), classes::table[class_index]);
+void empty_lists(span_life<Traits>& life, lab<Traits>& local) {
+  returned_blocks back(life, local);
+  for (unsigned index = 0; index < Traits::classes::count; ++index)
+    back.add(local.lists.cut_all(index), Traits::classes::table[index]);
 }
 
 template <class Traits>
-void frontend<Traits>::empty_lists(lab_type& local) {
-  returned_blocks back(*this, local);
-  for (unsigned index = 0; index < classes::count; ++index)
-    back.add(local.lists.cut_all(index), classes::table[index]);
+void make_room(span_life<Traits>& life, lab<Traits>& local, unsigned class_index) {
+  returned_blocks(life, local).add(local.lists.cut(class_index), Traits::classes::table[class_index]);
+}
+
+// Whether the list of the thread's buffer takes the block, after a part of the list went home.
+template <class Traits>
+bool list_again(span_life<Traits>& life, lab<Traits>& local, void* block) {
+  if constexpr (lab<Traits>::has_lists) {
+    const unsigned list = life.arena.list_of(block);
+    if (list == 0) local.lists.refuse(0);
+    if (list == 0 || looks_free(life, block)) return false;
+    mark_free(life, block);
+    put_in_list(life, local, list, block);
+    return true;
+  }
+  return false;
+}
+
+// Puts a marked block into a list of the buffer.
+template <class Traits>
+void put_in_list(span_life<Traits>& life, lab<Traits>& local, unsigned list, void* block) {
+  if (local.lists.has_room(list)) return local.lists.push(list, block);
+  make_room(life, local, list - 1);
+  local.lists.push_new(list, block);
 }
 
 }  // namespace heaplab::scalloc

@@ -44,14 +44,14 @@ public:
   static constexpr bool has_lists = lab_type::has_lists;
   static_assert(classes::is_valid());
 
+  scalloc::arena<Traits> arena;
+  span_pool<Traits> pool;
+  // Owns the spans of threads that have ended.
+  lab_type orphanage;
+
   // Called once, before every other function. False: no address space.
   bool open(const tuning& chosen, unsigned columns);
 
-  arena<Traits>& spans() { return spans_; }
-  const arena<Traits>& spans() const { return spans_; }
-  span_pool<Traits>& pool() { return pool_; }
-  // Owns the spans of threads that have ended.
-  lab_type& orphanage() { return orphanage_; }
   const span_limits& limits_of(unsigned class_index) const { return limits_[class_index]; }
 
   // --- events ---
@@ -110,6 +110,8 @@ public:
 
   // --- in the child of a fork, before every other function; the lists of all other buffers are whole ---
 
+  // A vanished thread may have stood between changing a list of blocks and changing their count.
+  void expect_lost_counts() { counts_are_exact_ = false; }
   // Empties the lists of a buffer that another thread was changing. False: no thread was.
   static bool forget_torn_lists(lab_type& local);
   // Puts spans back into the forgotten lists, each where its word says. The locks, still held, show which
@@ -126,6 +128,8 @@ public:
   bool is_in_page_map(const span_type& span) const;
   // Whether every due event has been applied.
   bool has_no_due_event(const span_type& span) const;
+  // The same for the count of a hot span, after a change of its local list.
+  bool is_counted(const span_type& hot) const { return !counts_are_exact_ || hot.counts_every_block(); }
 
 private:
   // False: no event is due. Saves the call in the common case.
@@ -137,10 +141,8 @@ private:
   static auto* list_of(lab_type& owner, const span_type& span);
   void sync_list(span_type& span);
 
-  arena<Traits> spans_;
-  span_pool<Traits> pool_;
   span_limits limits_[classes::count] = {};
-  lab_type orphanage_;
+  bool counts_are_exact_ = true;
 };
 
 }  // namespace heaplab::scalloc

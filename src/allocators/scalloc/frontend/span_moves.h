@@ -20,8 +20,8 @@ bool span_life<Traits>::open(const tuning& chosen, unsigned columns) {
                       .refill_count = part(refill_percent) + 1,
                       .eager_return = Traits::settings.eager_return};
   }
-  pool_.open(columns, chosen);
-  return spans_.open(chosen.arena_bytes, chosen.huge_pages);
+  pool.open(columns, chosen);
+  return arena.open(chosen.arena_bytes, chosen.huge_pages);
 }
 
 template <class Traits>
@@ -118,12 +118,12 @@ template <class Traits>
 void span_life<Traits>::enlist(span_type& span) {
   if constexpr (!has_lists) return;
   const unsigned list = span.class_index.load(std::memory_order_relaxed) + 1;
-  if (spans_.list_of(span) != list) spans_.set_list(span, narrow<std::uint8_t>(list));
+  if (arena.list_of(span) != list) arena.set_list(span, narrow<std::uint8_t>(list));
 }
 
 template <class Traits>
 void span_life<Traits>::disown(span_type& span) {
-  if constexpr (has_lists) spans_.set_list(span, 0);
+  if constexpr (has_lists) arena.set_list(span, 0);
   span.set_owner(nullptr);
 }
 
@@ -133,7 +133,7 @@ void span_life<Traits>::drain_if_sparse(span_type& span) {
   const auto remote = narrow<std::int32_t>(span.load_word(std::memory_order_relaxed).remote_count());
   const auto blocks =
       narrow<std::int32_t>(classes::table[span.class_index.load(std::memory_order_relaxed)].blocks);
-  if (2 * (span.used() - remote) < blocks) spans_.set_list(span, 0);
+  if (2 * (span.used() - remote) < blocks) arena.set_list(span, 0);
 }
 
 template <class Traits>
@@ -148,8 +148,8 @@ void span_life<Traits>::return_span(span_type& span, std::uint32_t column) {
     if (span.hook.in != nullptr) span.hook.in->remove(span);
     disown(span);
   }
-  pool_.put(spans_, span, column);
-  pool_.decay_unless_helped(spans_);
+  pool.put(arena, span, column);
+  pool.decay_unless_helped(arena);
 }
 
 template <class Traits>
@@ -177,14 +177,14 @@ void span_life<Traits>::count_event(lab_type& local, const span_type& span) {
   if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
     return;
   local.emptied_bytes = 0;
-  if (spans_.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
+  if (arena.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
 }
 
 template <class Traits>
 void span_life<Traits>::adopt(lab_type& local, span_type& span) {
   {
-    const concurrent::lock_holder hold(orphanage_.lists_lock);
-    if (span.owner(std::memory_order_relaxed) != &orphanage_) return;
+    const concurrent::lock_holder hold(orphanage.lists_lock);
+    if (span.owner(std::memory_order_relaxed) != &orphanage) return;
     const span_state state = span.load_word(std::memory_order_acquire).state();
     if (state != span_state::floating && state != span_state::reusable) return;
     if (span.hook.in != nullptr) span.hook.in->remove(span);
@@ -200,7 +200,7 @@ unsigned span_life<Traits>::hand_over(list_type& from, list_type& to, unsigned m
   for (; most > 0; --most) {
     span_type* const span = from.take_oldest();
     if (span == nullptr) break;
-    span->set_owner(&orphanage_);
+    span->set_owner(&orphanage);
     to.put_newest(*span);
   }
   return most;
@@ -222,28 +222,28 @@ template <class Traits>
 void span_life<Traits>::hand_over_idle(lab_type& local) {
   if (Traits::settings.idle_class_spans == 0 || Traits::sync::is_alone()) return;
   // A thread whose destructors have run uses the orphanage itself.
-  if (&local == &orphanage_) return;
+  if (&local == &orphanage) return;
   const unsigned index = local.class_to_look_at;
   if (local.reusable[index].looks_empty() || !is_idle(local, index)) {
     local.class_to_look_at = (index + 1) % classes::count;
     return;
   }
   const concurrent::lock_holder hold_own(local.lists_lock);
-  const concurrent::lock_holder hold(orphanage_.lists_lock);
-  hand_over(local.reusable[index], orphanage_.reusable[index], Traits::settings.idle_class_spans);
+  const concurrent::lock_holder hold(orphanage.lists_lock);
+  hand_over(local.reusable[index], orphanage.reusable[index], Traits::settings.idle_class_spans);
 }
 
 template <class Traits>
 bool span_life<Traits>::hand_over_some(lab_type& local) {
   const concurrent::lock_holder hold_own(local.lists_lock);
-  const concurrent::lock_holder hold(orphanage_.lists_lock);
+  const concurrent::lock_holder hold(orphanage.lists_lock);
   unsigned left = Traits::settings.abandon_step;
   for (unsigned index = 0; index < classes::count; ++index) {
-    left = hand_over(local.floating[index], orphanage_.floating[index], left);
-    left = hand_over(local.reusable[index], orphanage_.reusable[index], left);
+    left = hand_over(local.floating[index], orphanage.floating[index], left);
+    left = hand_over(local.reusable[index], orphanage.reusable[index], left);
   }
-  left = hand_over(local.purging, orphanage_.purging, left);
-  HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage_.is_valid());
+  left = hand_over(local.purging, orphanage.purging, left);
+  HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage.is_valid());
   return left == 0;
 }
 
@@ -270,12 +270,12 @@ bool span_life<Traits>::is_in_page_map(const span_type& span) const {
   const unsigned class_index = span.class_index.load(std::memory_order_relaxed);
   const size_class& kind = classes::table[class_index];
   const span_state state = span.load_word(std::memory_order_seq_cst).state();
-  const unsigned list = spans_.list_of(span);
+  const unsigned list = arena.list_of(span);
   const bool may_be_listed = state != span_state::free && kind.most_cached > 0;
   if (list != 0 && (list != class_index + 1 || !may_be_listed)) return false;
   if (list == 0 && may_be_listed && state == span_state::hot) return false;
   for (std::uint32_t number = 0; number < kind.blocks; ++number)
-    if (spans_.list_of(span.block_at(number, kind)) != list) return false;
+    if (arena.list_of(span.block_at(number, kind)) != list) return false;
   return true;
 }
 

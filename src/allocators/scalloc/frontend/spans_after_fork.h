@@ -19,7 +19,7 @@ bool span_life<Traits>::forget_torn_lists(lab_type& local) {
 // lock. So a span is in no list but its present owner's, at whatever instruction a thread was stopped.
 template <class Traits>
 void span_life<Traits>::refill_torn_lists() {
-  spans_.for_each_span([](span_type& span) {
+  arena.for_each_span([](span_type& span) {
     lab_type* const owner = span.owner(std::memory_order_relaxed);
     if (owner == nullptr || !owner->lists_lock.was_held()) return;
     span.hook = {};
@@ -36,7 +36,7 @@ void span_life<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {
     span_type& span = *local.hot[index];
     const bool is_hot = span.load_word(std::memory_order_relaxed).state() == span_state::hot;
-    if (is_hot && span.owner(std::memory_order_relaxed) == &orphanage_) span.set_owner(&local);
+    if (is_hot && span.owner(std::memory_order_relaxed) == &orphanage) span.set_owner(&local);
     const bool is_own = span.owner(std::memory_order_relaxed) == &local;
     if (is_hot && is_own) {
       // If the floor is that of a hot span, the fork did not fall between the changes of counts and word, and

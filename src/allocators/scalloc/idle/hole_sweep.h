@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/holes.h"
+#include "allocators/scalloc/frontend/span_life.h"
+#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/spans/freed_blocks.h"
 #include "allocators/scalloc/spans/span_holes.h"
 #include "base/narrow.h"
@@ -34,12 +36,12 @@ class hole_sweep {
   static constexpr std::size_t spans_per_look = 256 * kib, purges_per_look = 32 * kib;
 
 public:
-  constexpr explicit hole_sweep(frontend<Traits>& front) : front_(front) {}
+  constexpr explicit hole_sweep(span_life<Traits>& life) : life_(life) {}
 
   // Called by the background purge thread, of which solo_sections need know. `now` is in ms. True: there is
   // more that may go some time.
   bool sweep_quiet(std::int64_t now) {
-    if (front_.spans().carved_bytes() < settings.hole_sweep_bytes) return false;
+    if (life_.arena.carved_bytes() < settings.hole_sweep_bytes) return false;
     if (now < next_look_) return true;
     if (!lock_.try_lock()) return true;
     next_look_ = now + settings.decay_milliseconds;
@@ -64,7 +66,7 @@ public:
     lock_.forget_holder();
     for (std::size_t index = 0; index < span_count_; ++index) {
       spans_[index]->holes = 0;
-      front_.reclaim().end_purge(*spans_[index]);
+      end_purge(life_, *spans_[index]);
     }
     span_count_ = range_count_ = 0;
     is_visiting_ = false;
@@ -75,7 +77,7 @@ private:
   bool look_at_spans(std::size_t spans, std::size_t purges, bool only_quiet) {
     purged_ = 0;
     bool refused = false;
-    position_ = front_.spans().visit_spans(position_, [&](span_type& span) {
+    position_ = life_.arena.visit_spans(position_, [&](span_type& span) {
       if (!is_worth_a_purge(span, only_quiet)) return --spans > 0;
       if (span.load_word(std::memory_order_relaxed).state() == span_state::hot) {
         sweep_hot(span);
@@ -120,7 +122,7 @@ private:
     spans_[span_count_] = &span;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     span_count_ += 1;
-    if (!front_.reclaim().begin_purge(span, [&] { return find_ranges(span); })) --span_count_;
+    if (!begin_purge(life_, span, [&] { return find_ranges(span); })) --span_count_;
   }
 
   // What tells whether the span has changed: an even number.
@@ -158,7 +160,7 @@ private:
   // remote free does, except those that begin in a hole. Until then they count as used.
   void sweep_hot(span_type& span) {
     flush();
-    front_.borrow_remote(span, [&](void* chain, freed_chain& back) {
+    borrow_remote(life_, span, [&](void* chain, freed_chain& back) {
       const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
       span_holes<Traits> holes(span, kind, chain);
       const std::uint32_t named = add_all(holes, span, kind);
@@ -176,14 +178,14 @@ private:
 
   void flush() {
     if (range_count_ > 0) Traits::platform::purge_each({ranges_.data(), range_count_});
-    for (std::size_t index = 0; index < span_count_; ++index) front_.reclaim().end_purge(*spans_[index]);
+    for (std::size_t index = 0; index < span_count_; ++index) end_purge(life_, *spans_[index]);
     purged_ += range_count_;
     span_count_ = range_count_ = 0;
   }
 
   static constexpr std::size_t most_ranges_of_a_span = 32;
 
-  frontend<Traits>& front_;
+  span_life<Traits>& life_;
   // Held by the thread that sweeps.
   concurrent::futex_lock<sync> lock_;
   std::size_t position_ = 0;    // where the next look begins; 0: anew

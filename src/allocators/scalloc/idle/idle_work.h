@@ -2,7 +2,8 @@
 
 #include <cstdint>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/span_life.h"
+#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/idle/hole_sweep.h"
 #include "allocators/scalloc/large/large.h"
 
@@ -10,23 +11,22 @@ namespace heaplab::scalloc {
 
 // What the background purge thread does again and again (idle_purge.h): lets retained memory decay,
 // and gives holes back. Caller: calling_core.h, where CPUs cache blocks.
-template <class Traits, frontend<Traits>& Front, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes,
+template <class Traits, span_life<Traits>& Life, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes,
           class Caller>
 struct idle_work {
   // ms until something may have decayed. The clock lags by up to a step.
   static std::int64_t wait() {
     constexpr std::int64_t clock_step = 10;
-    return Front.pool().until_decay(Traits::platform::milliseconds()) + clock_step;
+    return Life.pool.until_decay(Traits::platform::milliseconds()) + clock_step;
   }
 
   // True if much is left.
   static bool purge() {
-    Front.reclaim().give_way_further();
+    Life.pool.give_way_further(Life.arena);
     const std::int64_t now = Traits::platform::milliseconds();
     if constexpr (Traits::settings.core_caches) Caller::give_back_idle(now);
     Large.decay(now);
-    bool much =
-        Front.reclaim().purge_unneeded(now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
+    bool much = purge_unneeded(Life, now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
     if constexpr (Traits::settings.purges_holes) much |= Holes.sweep_quiet(now);
     return much;
   }

@@ -204,7 +204,7 @@ private:
 
 public:
   // Whether every class fits its span, every size has the smallest class that holds the size, and the
-  // reciprocals divide exactly. frontend.h asserts this, because the table is not complete yet here.
+  // reciprocals divide exactly. span_life.h asserts this, because the table is not complete yet here.
   static constexpr bool is_valid() {
     for (unsigned index = 0; index < count; ++index) {
       const size_class& kind = table[index];

@@ -88,7 +88,7 @@ public:
   }
 
 private:
-  // acquire pairs with push (frontend.h): the link of that block is visible.
+  // acquire pairs with push (freeing.h): the link of that block is visible.
   static void* local_first(span_type& span) {
     return atomic_ref<void*>(span.local_list).load(std::memory_order_acquire);
   }

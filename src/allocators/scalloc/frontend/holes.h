@@ -1,23 +1,26 @@
 // Spans with holes (span_holes.h) at the frontend: how pages leave them, and how their blocks come back.
-// Included by frontend.h.
 #pragma once
 
 #include <atomic>
 #include <bit>
 #include <utility>
 
-#include "allocators/scalloc/frontend/frontend.h"
+#include "allocators/scalloc/frontend/freeing.h"
+#include "allocators/scalloc/frontend/lab.h"
+#include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/spans/block_pages.h"
 #include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
-template <class Traits>
-template <class Borrow>
-void frontend<Traits>::borrow_remote(span_type& span, Borrow&& borrow) {
+// While the pages of a span's holes go back to the system (hole_sweep.h): takes the remote list of a hot
+// span, and frees again what borrow(first block, freed chain) leaves of it there; the blocks that begin in
+// the pages that borrow() returns are in that chain no more. A null chain is lost.
+template <class Traits, class Borrow>
+void borrow_remote(span_life<Traits>& life, span<Traits>& span, Borrow&& borrow) {
   span_word seen;
   {
-    lab_type* const owner = span.owner(std::memory_order_acquire);
+    lab<Traits>* const owner = span.owner(std::memory_order_acquire);
     if (owner == nullptr) return;
     const concurrent::lock_holder hold(owner->lists_lock);
     if (span.owner(std::memory_order_relaxed) != owner) return;
@@ -35,30 +38,20 @@ void frontend<Traits>::borrow_remote(span_type& span, Borrow&& borrow) {
   // As long as the blocks are out the span is in use and has an owner.
   span_word before;
   for (;;) {
-    lab_type* const owner = span.owner(std::memory_order_acquire);
+    lab<Traits>* const owner = span.owner(std::memory_order_acquire);
     const concurrent::lock_holder hold(owner->lists_lock);
     if (span.owner(std::memory_order_relaxed) != owner) continue;
     span.hot_holes.store(span.hot_holes.load(std::memory_order_relaxed) | named, std::memory_order_relaxed);
     before = push_remote(span, back);
     break;
   }
-  if (before.state() != span_state::hot) settle_remote(span, before, nullptr);
-}
-
-// Called by the owner, where the local list is empty. Takes the hot holes together with the remote list,
-// which counts some of their blocks: a block of a hole that is handed out while it still counts as used would
-// later be missing there. Returns whether the local list has blocks.
-template <class Traits>
-HEAPLAB_SLOW_PATH bool frontend<Traits>::take_hot_holes(span_type& hot) {
-  const concurrent::lock_holder hold(hot.owner(std::memory_order_relaxed)->lists_lock);
-  hot.holes |= hot.hot_holes.exchange(0, std::memory_order_relaxed);
-  return refill(hot, 1);
+  if (before.state() != span_state::hot) settle_remote<Traits>(life, span, before, nullptr);
 }
 
 // Precondition: the local list is empty. Makes blocks available that a sweep has taken out of a list.
 template <class Traits>
-bool frontend<Traits>::fill_hole(span_type& hot) {
-  const size_class& kind = classes::table[hot.class_index.load(std::memory_order_relaxed)];
+bool fill_hole(span<Traits>& hot) {
+  const size_class& kind = Traits::classes::table[hot.class_index.load(std::memory_order_relaxed)];
   while (hot.holes != 0) {
     const auto page = narrow<std::uint32_t>(std::countr_zero(hot.holes));
     const block_range in = blocks_beginning_in(page, kind, hot.color);
