@@ -106,8 +106,7 @@ public:
     if (fast) return block;
     const typename policy::use in_use(&local);
     bool is_zero;
-    block = try_allocate(local, class_index);
-    return block != nullptr ? block : allocate_slow(life_, local, class_index, is_zero);
+    return allocate_slow(life_, local, class_index, is_zero);
   }
 
   void deallocate(lab_type& local, void* block, bool& fast) {

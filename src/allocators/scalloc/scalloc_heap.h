@@ -14,12 +14,9 @@
 
 #include "allocators/scalloc/arena/empty_blocks.h"
 #include "allocators/scalloc/checked_free.h"
-#include "allocators/scalloc/frontend/allocation.h"
 #include "allocators/scalloc/frontend/calling_core.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
-#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
-#include "allocators/scalloc/frontend/lab_policy.h"
 #include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/idle/hole_sweep.h"
@@ -46,24 +43,18 @@ template <const config& Config>
 class scalloc_heap {
   using traits = library_traits<Config>;
   using classes = typename traits::classes;
-  using lab_type = lab<traits>;
-  using policy = lab_policy<traits>;
   using span_type = span<traits>;
 
   static constinit inline span_life<traits> life_;
-  template <class Policy>
-  struct arrangement : std::type_identity<calling_thread<traits, life_>> {};
-  template <class Policy>
-    requires(Policy::caches_by_core)
-  struct arrangement<Policy> : std::type_identity<calling_core<traits, life_>> {};
-  using thread = typename arrangement<policy>::type;
+  using caller =
+      std::conditional_t<Config.core_caches, calling_core<traits, life_>, calling_thread<traits, life_>>;
 
 public:
   static constexpr const char* name = Config.name;
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
     if (is_looked_up(bytes)) [[likely]]
-      if (void* const block = thread::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
+      if (void* const block = caller::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
           [[likely]]
         return block;
     return allocate_slow<contents::any>(bytes);
@@ -74,13 +65,13 @@ public:
 
   HEAPLAB_FAST_PATH static void deallocate(void* block) noexcept {
     if constexpr (Config.hardened) return checked_free<traits, life_, large_>::deallocate(block);
-    if (!thread::try_deallocate(block)) [[unlikely]]
+    if (!caller::try_deallocate(block)) [[unlikely]]
       deallocate_slow(block);
   }
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
     if (is_looked_up(bytes)) [[likely]]
-      if (void* const block = thread::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
+      if (void* const block = caller::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
           [[likely]]
         return std::memset(block, 0, bytes);
     return allocate_slow<contents::zeros>(bytes);
@@ -127,9 +118,7 @@ public:
   // Free spans keep memory up to the pad; retained large blocks get the rest of the pad.
   static bool trim(std::size_t pad) noexcept {
     if (!is_in_use()) return false;
-    if constexpr (policy::caches_by_core) thread::give_back();
-    if constexpr (policy::has_fast_path)
-      if (thread::has_buffer()) retire_hot_spans(life_, *thread::buffer());
+    caller::flush();
     bool small = scalloc::trim(life_, pad);
     small |= holes_.sweep_all();
     return large_.trim(pad - std::min(pad, life_.pool.retained_bytes())) || small;
@@ -139,7 +128,7 @@ public:
     if (!is_in_use()) return {};
     heap_statistics result = statistics_of(life_, large_);
     if constexpr (Config.most_cached > 0)
-      thread::for_each_cached([&result](unsigned class_index, unsigned count) {
+      caller::for_each_cached([&result](unsigned class_index, unsigned count) {
         const std::size_t bytes = std::size_t{count} * classes::table[class_index].block_bytes;
         result.live -= std::min(result.live, bytes);
         result.free_blocks += count;
@@ -172,16 +161,8 @@ public:
   }
 
   // Around vfork (vfork_api.h).
-  static void before_vfork() noexcept
-    requires(policy::caches_by_core)
-  {
-    thread::before_vfork();
-  }
-  static void after_vfork() noexcept
-    requires(policy::caches_by_core)
-  {
-    thread::after_vfork();
-  }
+  static void before_vfork() noexcept { caller::before_vfork(); }
+  static void after_vfork() noexcept { caller::after_vfork(); }
 
   // Called before the program changes the processors of a thread.
   static void expect_other_processors() noexcept {
@@ -198,7 +179,7 @@ public:
   static bool has_helper() noexcept { return idle_purge_.has_purge_thread(); }
   static void hurry_purge() noexcept { idle_purge_.hurry(); }
   static void give_way(std::size_t bytes) noexcept {
-    life_.pool.give_way(life_.arena, thread::buffer()->column, bytes);
+    life_.pool.give_way(life_.arena, caller::buffer()->column, bytes);
   }
 
   static void end_process() noexcept {
@@ -217,29 +198,22 @@ private:
 
   template <contents Wanted>
   HEAPLAB_OUT_OF_LINE static void* allocate_slow(std::size_t bytes) noexcept {
-    if (bytes > PTRDIFF_MAX) return nullptr;
-    if (!ensure_open()) return nullptr;
+    if (bytes > PTRDIFF_MAX || !ensure_open()) return nullptr;
     if constexpr (Config.hardened)
       if (bytes == 0)
         if (void* const block = empty_.allocate(life_.arena)) return block;
     if (bytes > Config.span_request_limit()) return allocate_large(bytes, heap_alignment, Wanted);
-    bool is_aborted = false;
-    if constexpr (policy::caches_by_core)
-      if (is_looked_up(bytes))
-        if (void* const block = thread::allocate_again(classes::index_of(bytes), is_aborted))
-          return Wanted == contents::zeros ? std::memset(block, 0, bytes) : block;
-    lab_type* const local = own_lab();
-    if (local == nullptr) return nullptr;
-    if (local == &life_.orphanage) {
-      const concurrent::lock_holder hold(local->use_lock);
-      return allocate_in<Wanted>(*local, bytes, is_aborted);
+    const unsigned class_index = classes::index_of(bytes + Config.canary_bytes);
+    bool is_zero = false;
+    void* const block = caller::allocate_slow(class_index, is_zero, make_room);
+    if (block == nullptr) {
+      // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
+      // class would be: to the lowest bit that is set in its size.
+      const std::size_t usable = classes::table[class_index].block_bytes;
+      return allocate_large(usable, usable & -usable, Wanted);
     }
-    const typename policy::use in_use(local);
-    return allocate_in<Wanted>(*local, bytes, is_aborted);
-  }
-
-  static lab_type* own_lab() {
-    return thread::own_buffer([] { return make_room(); });
+    if (Wanted == contents::zeros && !is_zero) std::memset(block, 0, bytes);
+    return block;
   }
 
   // Bytes that the program may use. fatal() where no block begins, hardened: where no live block begins.
@@ -249,24 +223,6 @@ private:
       if (span.secrets.is_of_guard()) return 0;
     }
     return class_of(span, span.load_word(std::memory_order_acquire), block).block_bytes - Config.canary_bytes;
-  }
-
-  template <contents Wanted>
-  HEAPLAB_FAST_PATH static void* allocate_in(lab_type& local, std::size_t bytes, bool leaves_cache) {
-    const unsigned class_index = classes::index_of(bytes + Config.canary_bytes);
-    bool is_zero = false;
-    void* block = scalloc::try_allocate(local, class_index);
-    if (block == nullptr) block = scalloc::allocate_slow(life_, local, class_index, is_zero);
-    if (block == nullptr) {
-      // No span is left, as in a limited address space. A mapping serves instead, aligned as the block of the
-      // class would be: to the lowest bit that is set in its size.
-      const std::size_t usable = classes::table[class_index].block_bytes;
-      return allocate_large(usable, usable & -usable, Wanted);
-    }
-    if constexpr (policy::caches_by_core)
-      if (!leaves_cache) thread::refill(local, class_index);
-    if (Wanted == contents::zeros && !is_zero) std::memset(block, 0, bytes);
-    return block;
   }
 
   static void* allocate_large(std::size_t bytes, std::size_t alignment, contents wanted) {
@@ -304,10 +260,10 @@ private:
   HEAPLAB_OUT_OF_LINE static void deallocate_slow(void* block) noexcept {
     if (block == nullptr) return;
     ensure_open();
-    if (thread::list_again(block)) return;
+    if (caller::list_again(block)) return;
     span_type* const span = life_.arena.find(block);
     if (span == nullptr) return deallocate_large(block);
-    thread::deallocate_slow(*span, block);
+    caller::deallocate_slow(*span, block);
   }
 
   HEAPLAB_OUT_OF_LINE static void deallocate_large(void* block) noexcept { large_.deallocate(block); }
@@ -330,7 +286,7 @@ private:
     idle_purge_.after_fork_in_child();
     life_.arena.after_fork_in_child();
     concurrent::solo_sections<typename traits::sync>::after_fork_in_child();
-    thread::after_fork_in_child();
+    caller::after_fork_in_child();
     holes_.after_fork_in_child();
     large_.after_fork_in_child();
   }
@@ -342,19 +298,19 @@ private:
     if (!life_.open(tuning_, std::max(Config.pool_columns, 1U))) return false;
     large_.set_retained_limit(tuning_.retained_large_bytes);
     if (tuning_.huge_pages == huge_page_policy::grown) large_.allow_huge_pages();
-    thread::open(end_of_thread);
+    caller::open(end_of_thread);
     was_opened_.store(true, std::memory_order_release);
     return true;
   }
 
   static void end_of_thread(void* buffer) {
     ensure_open();
-    thread::end(buffer);
+    caller::end(buffer);
   }
 
   // The background purge thread.
   static int help(void* number) {
-    idle_purge_.serve(number, idle_work<traits, life_, large_, holes_, thread>());
+    idle_purge_.serve(number, idle_work<traits, life_, large_, holes_, caller>());
     return 0;
   }
 

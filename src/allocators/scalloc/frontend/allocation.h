@@ -65,7 +65,7 @@ HEAPLAB_FAST_PATH void* pop(span<Traits>& hot) {
   return block;
 }
 
-// Null: no free block is at hand, and allocate_slow must be called.
+// Null: no free block is at hand.
 template <class Traits>
 HEAPLAB_FAST_PATH void* try_allocate(lab<Traits>& local, std::size_t class_index) {
   if constexpr (lab<Traits>::has_lists) {
@@ -80,10 +80,12 @@ HEAPLAB_FAST_PATH void* try_allocate(lab<Traits>& local, std::size_t class_index
 
 // --- everything else ---
 
-// Null: no memory. `is_zero`: whether the block is known to hold nothing but zeros.
+// Called where the fast path had no block, or the caller none to look at. Null: no memory. `is_zero`: whether
+// the block is known to hold nothing but zeros.
 template <class Traits>
 HEAPLAB_FAST_PATH void* allocate_slow(span_life<Traits>& life, lab<Traits>& local, unsigned class_index,
                                       bool& is_zero) {
+  if (void* const block = try_allocate(local, class_index)) return block;
   if (local.shares_home()) [[unlikely]]
     return allocate_at_home(life, local, class_index, is_zero);
   return allocate_from(life, local, local, class_index, is_zero);

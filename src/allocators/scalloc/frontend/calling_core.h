@@ -9,7 +9,7 @@
 //
 // A block in a cache is live to its span, so that everything below knows nothing of caches: spans, holes,
 // fork. The heap must ask caches and lists only where it counts live blocks (for_each_cached), looks for a
-// block that is freed again (deallocate_slow), and gives memory back (give_back).
+// block that is freed again (deallocate_slow), and gives memory back (flush).
 //
 // Where there are no restartable sequences (core_stacks.h), threads are numbered, and those whose numbers are
 // equal modulo the number of CPUs share a buffer, as in the paper's CLAB. Every call takes its lock, and pops
@@ -106,20 +106,23 @@ public:
 
   // --- everything else ---
 
-  // Called where the fast path had no block. Null: the buffer must be asked. `is_aborted`: the sequence was
-  // aborted each time, as under a debugger that stops the thread after every instruction, so that blocks on
-  // the way into the cache would not get there.
-  static void* allocate_again(unsigned class_index, bool& is_aborted) {
+  // Called where the fast path had no block: from the cache once more, or from the buffer, which then fills
+  // the cache. Where the sequence is aborted each time, as under a debugger that stops the thread after every
+  // instruction, blocks on the way into the cache would not get there. As calling_thread::allocate_slow.
+  HEAPLAB_FAST_PATH static void* allocate_slow(unsigned class_index, bool& is_zero, bool (*make_room)()) {
     void* block;
     const sequence_end end = try_again([&] { return stacks_.try_pop(class_index + 1, block); });
-    is_aborted = end == sequence_end::aborted;
-    if (end != sequence_end::committed) return nullptr;
-    mark(block, nullptr);
+    if (end == sequence_end::committed) return mark(block, nullptr), block;
+    lab_type* const local = own_buffer(make_room);
+    if (local == nullptr) return nullptr;
+    const use in_use(local);
+    block = scalloc::allocate_slow(Life, *local, class_index, is_zero);
+    if (block != nullptr && end != sequence_end::aborted) refill(*local, class_index);
     return block;
   }
 
   // Whether a list takes a block that the cache did not take: because it is full, the CPU has none yet, or
-  // the sequence was aborted. Where it is aborted again, the cache is left alone (allocate_again).
+  // the sequence was aborted. Where it is aborted again, the cache is left alone (allocate_slow).
   static bool list_again(void* block) {
     const unsigned list = Life.arena.list_of(block);
     if (list == 0 || looks_free(Life, block)) return false;
@@ -150,39 +153,6 @@ public:
     return lab == nullptr ? &none_ : lab;
   }
 
-  // The same, made if need be; `make_room` is called where no memory is left, and says whether to try again.
-  // Null: no memory.
-  template <class MakeRoom>
-  static lab_type* own_buffer(MakeRoom make_room) {
-    const unsigned cpu = stacks_.cpu(), number = core(cpu);
-    if (cpu < stacks::cpus) add_stacks(cpu);
-    if (lab_type* const lab = cores_[number].buffer.load(std::memory_order_acquire)) return lab;
-    if (stacks_.are_possible()) Life.pool.see_processor(number);
-    lab_type* lab = labs_.attach(stacks::cpus, number);
-    if (lab == nullptr && make_room()) lab = labs_.attach(stacks::cpus, number);
-    if (lab != nullptr) cores_[number].buffer.store(lab, std::memory_order_release);
-    return lab;
-  }
-
-  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the buffer
-  // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's.
-  static void refill(lab_type& local, unsigned class_index) {
-    const unsigned cpu = stacks_.cpu();
-    if (!stacks_.has(cpu)) return;
-    note_call(cpu);
-    void* batch[most_at_once];
-    const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
-    stacks_.raise_limit(cpu, class_index + 1);
-    unsigned count = 0;
-    while (count < wanted && (batch[count] = scalloc::try_allocate(local, class_index)) != nullptr)
-      mark_free(Life, batch[count++]);
-    // The first block of the list is popped first.
-    std::reverse(batch, batch + count);
-    if (count > 0 &&
-        try_again([&] { return stacks_.try_push(class_index + 1, batch, count); }) != sequence_end::committed)
-      take_back(Life, local, class_index, batch, count);
-  }
-
   // Calls visit(class, number of cached blocks), with numbers of a moment ago.
   template <class Visit>
   static void for_each_cached(Visit&& visit) {
@@ -196,7 +166,7 @@ public:
   // program has one thread, or the background purge thread has stopped them before: a filter of system calls
   // may kill a process that asks for a barrier, and this one has done without so far. Else the blocks of the
   // present CPU alone.
-  static void give_back() {
+  static void flush() {
     const concurrent::lock_holder hold(giving_lock_);
     const errno_keeper keep;
     if (stop_all()) {
@@ -208,7 +178,7 @@ public:
       }
       stacks_.resume();
     } else {
-      give_back_own();
+      flush_own();
     }
     for (unsigned number = 0; number < std::max(stacks_.end(), Life.pool.columns()); ++number)
       if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
@@ -220,7 +190,7 @@ public:
   // Called by the background purge thread, which has no restartable sequences, no thread-local variables of
   // ours, and does not wait: does the same with CPUs on which no thread came here since the last look. `now`
   // is in ms.
-  static void give_back_idle(std::int64_t now) {
+  static void flush_idle(std::int64_t now) {
     if (now < next_look_ || !giving_lock_.try_lock()) return;
     next_look_ = now + settings.decay_milliseconds;
     if (stacks_.stop([](unsigned cpu) { return was_idle(cores_[cpu]); })) {
@@ -253,6 +223,38 @@ public:
   }
 
 private:
+  // The buffer of this CPU, made if need be; `make_room` is called where no memory is left, and says whether
+  // to try again. Null: no memory.
+  static lab_type* own_buffer(bool (*make_room)()) {
+    const unsigned cpu = stacks_.cpu(), number = core(cpu);
+    if (cpu < stacks::cpus) add_stacks(cpu);
+    if (lab_type* const lab = cores_[number].buffer.load(std::memory_order_acquire)) return lab;
+    if (stacks_.are_possible()) Life.pool.see_processor(number);
+    lab_type* lab = labs_.attach(stacks::cpus, number);
+    if (lab == nullptr && make_room()) lab = labs_.attach(stacks::cpus, number);
+    if (lab != nullptr) cores_[number].buffer.store(lab, std::memory_order_release);
+    return lab;
+  }
+
+  // Called by the user of `local`, whose cache had no block of the class: the cache gets what the buffer
+  // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's.
+  static void refill(lab_type& local, unsigned class_index) {
+    const unsigned cpu = stacks_.cpu();
+    if (!stacks_.has(cpu)) return;
+    note_call(cpu);
+    void* batch[most_at_once];
+    const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
+    stacks_.raise_limit(cpu, class_index + 1);
+    unsigned count = 0;
+    while (count < wanted && (batch[count] = scalloc::try_allocate(local, class_index)) != nullptr)
+      mark_free(Life, batch[count++]);
+    // The first block of the list is popped first.
+    std::reverse(batch, batch + count);
+    if (count > 0 &&
+        try_again([&] { return stacks_.try_push(class_index + 1, batch, count); }) != sequence_end::committed)
+      take_back(Life, local, class_index, batch, count);
+  }
+
   // Of a CPU; the number of calls that left the fast path there is a hint.
   struct alignas(cache_line_bytes) core_state {
     typename Traits::template atomic<lab_type*> buffer{nullptr};
@@ -339,7 +341,7 @@ private:
     return has_stopped_others_ && stacks_.stop([](unsigned) { return true; });
   }
 
-  static void give_back_own() {
+  static void flush_own() {
     for (unsigned index = 0; index < classes::count; ++index)
       for (void* block; stacks_.try_pop(index + 1, block) == sequence_end::committed;)
         take_back(Life, none_, index, &block, 1);

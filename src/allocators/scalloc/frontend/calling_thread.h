@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "allocators/scalloc/frontend/allocation.h"
+#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/lab_registry.h"
@@ -47,6 +48,19 @@ public:
 
   // --- everything else ---
 
+  // Called where the fast path had no block. Null: no memory. `is_zero`: whether the block is known to hold
+  // nothing but zeros. `make_room` is called where no memory is left, and says whether to try again.
+  HEAPLAB_FAST_PATH static void* allocate_slow(unsigned class_index, bool& is_zero, bool (*make_room)()) {
+    lab_type* const local = own_buffer(make_room);
+    if (local == nullptr) return nullptr;
+    if (local == &Life.orphanage) {
+      const concurrent::lock_holder hold(local->use_lock);
+      return scalloc::allocate_slow(Life, *local, class_index, is_zero);
+    }
+    const typename policy::use in_use(local);
+    return scalloc::allocate_slow(Life, *local, class_index, is_zero);
+  }
+
   // Whether the thread's list takes the block, which it had no room for.
   static bool list_again(void* block) { return has_buffer() && scalloc::list_again(Life, *local_, block); }
 
@@ -71,14 +85,11 @@ public:
 
   static bool has_buffer() { return local_ != &none_ && local_ != &ended_; }
 
-  // The buffer, made if need be; `make_room` is called where no memory is left, and says whether to try
-  // again. A thread whose destructors have run uses the orphanage instead, under a lock: no later destructor
-  // would hand a buffer back. Null: no memory.
-  template <class MakeRoom>
-  static lab_type* own_buffer(MakeRoom make_room) {
-    if (local_ == &none_) return attach(make_room);
-    return local_ == &ended_ ? &Life.orphanage : local_;
+  // Leaves the thread no free block at hand. Others keep theirs, also those that sleep.
+  static void flush() {
+    if (policy::has_fast_path && has_buffer()) retire_hot_spans(Life, *local_);
   }
+  static void flush_idle(std::int64_t) {}
 
   // Once in a process, before the first buffer is made. Where a thread with a buffer ends, end_of_thread gets
   // the buffer, and must call end().
@@ -100,8 +111,14 @@ public:
   static void after_fork_in_child() { labs_.after_fork_in_child(Life, local_); }
 
 private:
-  template <class MakeRoom>
-  HEAPLAB_SLOW_PATH static lab_type* attach(MakeRoom make_room) {
+  // The buffer, made if need be; `make_room` as in allocate_slow. A thread whose destructors have run uses
+  // the orphanage instead, under a lock: no later destructor would hand a buffer back. Null: no memory.
+  static lab_type* own_buffer(bool (*make_room)()) {
+    if (local_ == &none_) return attach(make_room);
+    return local_ == &ended_ ? &Life.orphanage : local_;
+  }
+
+  HEAPLAB_SLOW_PATH static lab_type* attach(bool (*make_room)()) {
     if (Traits::settings.pool_columns == 0)
       if (const int processor = sched_getcpu(); processor >= 0)
         Life.pool.see_processor(static_cast<unsigned>(processor));

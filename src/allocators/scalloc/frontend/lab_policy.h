@@ -25,7 +25,6 @@ class thread_local_labs {
 
 public:
   static constexpr bool has_fast_path = true;
-  static constexpr bool caches_by_core = false;
   // In the child of a fork the buffer of the surviving thread is as that thread left it.
   static constexpr bool survivor_is_whole = true;
 
@@ -109,7 +108,6 @@ class core_local_labs {
 
 public:
   static constexpr bool has_fast_path = false;
-  static constexpr bool caches_by_core = false;
   // Another thread may have been at work in the same buffer.
   static constexpr bool survivor_is_whole = false;
 
@@ -150,7 +148,6 @@ class core_cached_labs : public core_local_labs<Traits> {
   using lab_type = lab<Traits>;
 
 public:
-  static constexpr bool caches_by_core = true;
   // The surviving thread counts as having a buffer while it holds the lock.
   static constexpr bool survivor_is_whole = true;
 

@@ -10,7 +10,7 @@
 namespace heaplab::scalloc {
 
 // What the background purge thread does again and again (idle_purge.h): lets retained memory decay,
-// and gives holes back. Caller: calling_core.h, where CPUs cache blocks.
+// and gives holes back. Caller: calling_core.h or calling_thread.h.
 template <class Traits, span_life<Traits>& Life, large_blocks<Traits>& Large, hole_sweep<Traits>& Holes,
           class Caller>
 struct idle_work {
@@ -24,7 +24,7 @@ struct idle_work {
   static bool purge() {
     Life.pool.give_way_further(Life.arena);
     const std::int64_t now = Traits::platform::milliseconds();
-    if constexpr (Traits::settings.core_caches) Caller::give_back_idle(now);
+    Caller::flush_idle(now);
     Large.decay(now);
     bool much = purge_unneeded(Life, now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
     if constexpr (Traits::settings.purges_holes) much |= Holes.sweep_quiet(now);

@@ -47,7 +47,7 @@ HEAPLAB_FAST_PATH void hand_out(span<Traits>& span, void* block) {
 // inlining: straight code and no call. Precondition: 8 <= size <= 128.
 template <class Char, class Visit>
 HEAPLAB_FAST_PATH void cover(Char* begin, std::size_t size, Visit&& visit) {
-  const auto both_ends = [&](auto bytes) {
+  const auto both_ends = [&](auto bytes) __attribute__((always_inline)) {
     visit(begin, bytes);
     visit(begin + size - bytes, bytes);
   };
