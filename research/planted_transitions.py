@@ -83,8 +83,8 @@ FAULTS = [
     Fault(
         "a span is listed by a thread that does not hold its owner's lock any more",
         MOVES,
-        "if (span.owner(std::memory_order_relaxed) == owner) return place(*owner, span);",
-        "return place(*owner, span);",
+        "if (span.owner(std::memory_order_relaxed) == owner) return relist(*owner, span);",
+        "return relist(*owner, span);",
     ),
     Fault(
         "the orphanage lists spans of which it is not the owner",
@@ -122,8 +122,8 @@ FAULTS = [
     Fault(
         "a span that became empty while its holes were purged is never given back",
         RECLAIM,
-        "if (before != purge_state::under_way_and_free) return life.place(*owner, span);",
-        "if (before != purge_state::none) return life.place(*owner, span);",
+        "if (before != purge_state::under_way_and_free) return life.relist(*owner, span);",
+        "if (before != purge_state::none) return life.relist(*owner, span);",
     ),
     Fault(
         "a span stays where blocks are taken from it while its holes are being purged",
@@ -164,7 +164,7 @@ FAULTS = [
     Fault(
         "a thread that ends keeps its lists",
         "frontend/end_of_thread.h",
-        "empty_lists(life, local);\n  retire_own_hot_spans(life, local);",
+        "flush_lists(life, local);\n  retire_own_hot_spans(life, local);",
         "retire_own_hot_spans(life, local);",
     ),
 ]

@@ -15,14 +15,14 @@ namespace heaplab::concurrent {
 //
 // Whether the sum exceeds a bound is known without adding up: each part has a quota, up to which the part may
 // grow, and granted() is the sum of the quotas. A part that grows beyond its quota is granted more, and only
-// then the caller learns what is granted in all. Parts that shrink keep their quotas until take_back().
+// then the caller learns what is granted in all. Parts that shrink keep their quotas until shrink_quotas().
 //
 // At rest no part exceeds its quota, so that the sum is at most granted() (is_valid). While threads are at
 // work:
 //
-//   - A thread adds to the part and then reads the quota; take_back lowers the quota and then reads the part
-//     (Dekker pattern, all four seq_cst). So at least one of them sees that the part exceeds the quota, and
-//     raises the quota. If both do, the compare-and-swap of one fails.
+//   - A thread adds to the part and then reads the quota; shrink_quotas lowers the quota and then reads the
+//     part (Dekker pattern, all four seq_cst). So at least one of them sees that the part exceeds the quota,
+//     and raises the quota. If both do, the compare-and-swap of one fails.
 //   - The thread whose compare-and-swap changed a quota changes granted() by the difference. A thread that
 //     raises a quota reads granted() afterwards: of threads that together raise granted() to some amount the
 //     last one, in the one order of seq_cst, learns of that amount.
@@ -52,7 +52,7 @@ public:
 
   // Makes the quotas of the first `parts` parts as small as the parts are. Returns what is granted then: the
   // sum if no thread added meanwhile, else at least the sum.
-  std::int64_t take_back(unsigned parts) {
+  std::int64_t shrink_quotas(unsigned parts) {
     for (share& of_part : std::span(shares_, parts)) {
       std::int64_t quota = of_part.quota.load(std::memory_order_seq_cst);
       const std::int64_t sum = of_part.sum.load(std::memory_order_seq_cst);

@@ -22,7 +22,7 @@ public:
   // Unmaps whole pages, or keeps them if the system refuses. make_accessible() makes them readable and
   // writable first; where it returns false the addresses are lost.
   template <class MakeAccessible>
-  void give_back(void* start, std::size_t bytes, MakeAccessible&& make_accessible) {
+  void release(void* start, std::size_t bytes, MakeAccessible&& make_accessible) {
     if (!Platform::unmap(start, bytes)) {
       if (make_accessible()) return keep(start, bytes);
       Platform::purge(start, bytes);
@@ -30,12 +30,12 @@ public:
     }
     // The process has one mapping less, or a smaller one, so that the system may take others now. After one
     // failure a free tries no further.
-    give_back_until(1);
+    release_until(1);
   }
 
   // The same for pages that are readable and writable.
-  void give_back(void* start, std::size_t bytes) {
-    give_back(start, bytes, [] { return true; });
+  void release(void* start, std::size_t bytes) {
+    release(start, bytes, [] { return true; });
   }
 
   // Keeps pages that the system has refused to take: zero, but for their first 16 bytes.
@@ -49,7 +49,7 @@ public:
   }
 
   // Asks the system again to take each. True if the system took some.
-  bool give_all_back() { return give_back_until(SIZE_MAX); }
+  bool release_all() { return release_until(SIZE_MAX); }
 
   // Takes zeroed pages from the smallest mapping that has enough of them and begins at a multiple of
   // `alignment`; the rest of the mapping stays. Null: no mapping fits.
@@ -90,7 +90,7 @@ private:
     return start;
   }
 
-  bool give_back_until(std::size_t failures) {
+  bool release_until(std::size_t failures) {
     bool any = false;
     note* refused = nullptr;
     note* all = take_all();

@@ -42,7 +42,7 @@ struct simulated_platform : system_platform {
     std::erase(allocated, std::pair(place, bytes));
     return os_pages::unmap(place, bytes);
   }
-  static void give_all_back() {
+  static void release_all() {
     for (const auto& [place, bytes] : allocated) os_pages::unmap(place, bytes);
     allocated.clear();
   }
@@ -63,7 +63,7 @@ struct simulated_traits : scalloc::test_traits<simulated_sync, Config, simulated
     post->ask();
     return true;
   }
-  static bool has_helper() { return post->is_held(); }
+  static bool has_purge_thread() { return post->is_held(); }
 };
 
 template <const scalloc::config& Config>
@@ -86,7 +86,7 @@ public:
   }
   ~simulated_heap() {
     life_.arena.close();
-    simulated_platform::give_all_back();
+    simulated_platform::release_all();
   }
   simulated_heap(const simulated_heap&) = delete;
   simulated_heap& operator=(const simulated_heap&) = delete;

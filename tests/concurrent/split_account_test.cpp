@@ -38,7 +38,7 @@ TEST(split_account, takes_unused_quotas_back) {
   tested.add(0, 30);
   tested.add(1, 30);
   tested.subtract(0, 25);
-  EXPECT_EQ(tested.take_back(parts), 35);
+  EXPECT_EQ(tested.shrink_quotas(parts), 35);
   EXPECT_TRUE(tested.is_valid());
   EXPECT_EQ(tested.add(0, 1), 37) << "no quota is left";
 }
@@ -49,7 +49,7 @@ TEST(split_account, has_parts_below_zero) {
     tested.add(0, 20);
     tested.subtract(1, 20);
     EXPECT_EQ(tested.sum(parts), 0);
-    EXPECT_EQ(tested.take_back(parts), 0);
+    EXPECT_EQ(tested.shrink_quotas(parts), 0);
     EXPECT_TRUE(tested.is_valid());
   }
 }
@@ -66,7 +66,7 @@ explore::outcome explore_account(std::int64_t most_ahead) {
       tested->add(part, 2);
     };
   };
-  const auto takes_back = [&] { require(tested->take_back(parts) >= 0, "less than nothing is granted"); };
+  const auto takes_back = [&] { require(tested->shrink_quotas(parts) >= 0, "less than nothing is granted"); };
   const auto check = [&] {
     require(tested->is_valid(), "a part exceeds its quota, or quotas are lost");
     require(tested->sum(parts) == 10, "the sum is wrong");
@@ -109,7 +109,7 @@ explore::outcome explore_purge_thread() {
     };
   };
   const auto helps = [&, number = std::uint32_t{0}]() mutable {
-    while (tested->account.take_back(parts) < much && !tested->post.try_resign(number)) continue;
+    while (tested->account.shrink_quotas(parts) < much && !tested->post.try_resign(number)) continue;
   };
   const auto setup = [&] {
     tested = std::make_unique<scene>();

@@ -61,12 +61,12 @@ TEST(unreturned_mappings, go_back_when_the_system_takes_them) {
   char* const second = written(3);
   char* const third = written(3);
   kept.keep(first, 3 * page);
-  kept.give_back(second, 3 * page);
+  kept.release(second, 3 * page);
   EXPECT_FALSE(os_pages::is_readable(first)) << "the next success is a chance for those before";
   EXPECT_EQ(kept.try_take(page, page), nullptr);
   kept.keep(third, 3 * page);
-  EXPECT_TRUE(kept.give_all_back());
-  EXPECT_FALSE(kept.give_all_back());
+  EXPECT_TRUE(kept.release_all());
+  EXPECT_FALSE(kept.release_all());
   EXPECT_EQ(kept.try_take(page, page), nullptr);
 }
 

@@ -78,7 +78,7 @@ TEST_F(draining_interleavings, of_an_orphan_against_its_reuse) {
 TEST_F(draining_interleavings, against_the_handing_over_of_its_idle_class) {
   expect_sound({[&] { sweep(); },
                 [&] {
-                  for (unsigned look = 0; look < 2; ++look) tested_->life.hand_over_idle(*tested_->labs[0]);
+                  for (unsigned look = 0; look < 2; ++look) tested_->life.abandon_idle(*tested_->labs[0]);
                 },
                 [&] { take(1, 1), release(1, 0); }},
                [&] { tested_->labs[0]->class_to_look_at = tested_->class_index; });

@@ -93,10 +93,10 @@ protected:
   void expect_sound(std::vector<std::function<void()>> threads, const std::function<void()>& before = [] {}) {
     explored_scene::expect_sound([this, before] { start(), before(); }, std::move(threads));
   }
-  void hand_over_idle(unsigned thread) {
+  void abandon_idle(unsigned thread) {
     const home_use in(*heap->labs[thread]);
     in.home.class_to_look_at = heap->class_index;
-    heap->life.hand_over_idle(in.home);
+    heap->life.abandon_idle(in.home);
   }
 };
 
@@ -117,9 +117,9 @@ TEST_F(free_lists_interleavings_at_home, a_block_of_no_list_against_its_span_tha
   const auto drain_and_look = [&] {
     free(0, 0), heap->empty_lists(0), allocate(0);
     heap->life.arena.set_list(heap->span_of(blocks[1]), 0);
-    hand_over_idle(1);
+    abandon_idle(1);
   };
-  expect_sound({[&] { free(0, 1); }, [&] { hand_over_idle(1); }}, drain_and_look);
+  expect_sound({[&] { free(0, 1); }, [&] { abandon_idle(1); }}, drain_and_look);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(idle_classes_test, of_the_orphanage_stay_there) {
   auto& orphanage = life.orphanage;
   for (unsigned look = 0; look < 2; ++look) {
     orphanage.class_to_look_at = class_index;
-    life.hand_over_idle(orphanage);
+    life.abandon_idle(orphanage);
   }
   EXPECT_TRUE(is_handed_over(blocks[3]));
   check();

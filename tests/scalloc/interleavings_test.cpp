@@ -26,7 +26,7 @@ constexpr config sharing = handing_over<4>();
 constexpr config lazy_return = small_config<2>(50, false);
 constexpr config no_adoption = without_adoption<4>();
 
-// Retains the memory of two spans, and while there is a helper of all. A span has one block.
+// Retains the memory of two spans, and while there is a purge thread of all. A span has one block.
 constexpr std::size_t span_memory = 256;
 constexpr config retaining = [] {
   config result = small_config<1>();
@@ -40,7 +40,7 @@ constexpr config retaining = [] {
 
 // Others may run before pages go.
 struct explored_platform : fake_platform {
-  static inline bool has_helper = false;
+  static inline bool has_purge_thread = false;
   static bool purge(void* address, std::size_t bytes) {
     if (explore::explorer* const running = explore::explorer::running()) running->point();
     return fake_platform::purge(address, bytes);
@@ -244,19 +244,21 @@ TEST_F(interleavings_retaining, the_bound_of_the_pool_against_a_put) {
 
 // What exceeds the bound gives way to memory elsewhere, while another thread retains more and takes spans.
 TEST_F(interleavings_retaining, the_excess_of_the_pool_against_puts_and_gets) {
-  explored_platform::has_helper = true;
+  explored_platform::has_purge_thread = true;
   std::size_t before = 0;
-  const auto give_way = [&] { heap->life.pool.give_way(heap->life.arena, 0, 2 * span_memory); };
+  const auto purge_for_growth = [&] {
+    heap->life.pool.purge_for_growth(heap->life.arena, 0, 2 * span_memory);
+  };
   const auto setup = [&] {
     start(2, 8);
     for (unsigned index = 0; index < 5; ++index) free(index % 2, index);
     before = heap->life.pool.retained_bytes();
   };
-  setup(), give_way();
+  setup(), purge_for_growth();
   EXPECT_EQ(before, 5 * span_memory);
   EXPECT_EQ(heap->life.pool.retained_bytes(), 3 * span_memory) << "nothing gave way";
-  expect_sound(setup, {give_way, [&] { free(1, 5), free(1, 6), allocate(1); }});
-  explored_platform::has_helper = false;
+  expect_sound(setup, {purge_for_growth, [&] { free(1, 5), free(1, 6), allocate(1); }});
+  explored_platform::has_purge_thread = false;
 }
 
 // The spans of a page of records. One thread frees their last block and still looks at its span when another

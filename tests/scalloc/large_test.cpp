@@ -56,7 +56,7 @@ TEST(large, registry_agrees_with_a_map) {
 // Counts the bytes for which the rest of the heap was asked to give way.
 struct traits_counted : traits_tested {
   static inline std::size_t asked;
-  static void give_way(std::size_t bytes) { asked += bytes; }
+  static void purge_for_growth(std::size_t bytes) { asked += bytes; }
 };
 
 TEST(large, blocks_ask_the_rest_of_the_heap_to_give_way) {

@@ -31,7 +31,7 @@ struct counting_platform : system_platform {
   static inline heaplab::atomic<unsigned> purges;
   static inline bool refuses;
   static inline heaplab::atomic<unsigned> requests;  // for the background purge thread
-  static inline bool has_helper = false;
+  static inline bool has_purge_thread = false;
   static inline unsigned hurries;  // of that thread
 
   // 1: the next allocation is refused, 2: the one after it; 0: none is.
@@ -56,7 +56,7 @@ template <const config& Config>
 struct pool_traits : test_traits<concurrent::std_sync, Config, counting_platform> {
   static bool ask_for_purge() {
     counting_platform::requests.fetch_add(1, std::memory_order_relaxed);
-    return counting_platform::has_helper;
+    return counting_platform::has_purge_thread;
   }
   static void hurry_purge() { ++counting_platform::hurries; }
 };

@@ -116,7 +116,7 @@ public:
   }
 
   // The thread looks for a span of another class, and on that occasion at the class of the tests
-  // (hand_over_idle). Returns the blocks of that span.
+  // (abandon_idle). Returns the blocks of that span.
   std::vector<void*> look_at_class(unsigned thread) {
     constexpr unsigned other_class = class_index - 1;
     labs[thread]->class_to_look_at = class_index;

@@ -199,10 +199,10 @@ TEST(span_pool, bounds_what_all_columns_retain) {
 
 // --- while the background purge thread is there ---
 
-class span_pool_with_helper : public testing::Test {
+class span_pool_with_purge_thread : public testing::Test {
 protected:
-  span_pool_with_helper() { counting_platform::has_helper = true; }
-  ~span_pool_with_helper() override { counting_platform::has_helper = false; }
+  span_pool_with_purge_thread() { counting_platform::has_purge_thread = true; }
+  ~span_pool_with_purge_thread() override { counting_platform::has_purge_thread = false; }
 
   // Coarse spans of two columns, of more than twice the bound. Returns their bytes.
   std::size_t fill_coarse() {
@@ -223,7 +223,7 @@ protected:
   pool_of<kept> tested_;
 };
 
-TEST_F(span_pool_with_helper, keeps_all_memory_of_fine_spans) {
+TEST_F(span_pool_with_purge_thread, keeps_all_memory_of_fine_spans) {
   counting_platform::purges.store(0, std::memory_order_relaxed);
   const auto all = fill();
   EXPECT_EQ(counting_platform::purges.load(std::memory_order_relaxed), 0U);
@@ -231,55 +231,55 @@ TEST_F(span_pool_with_helper, keeps_all_memory_of_fine_spans) {
   EXPECT_TRUE(tested_.pool.is_valid());
 }
 
-TEST_F(span_pool_with_helper, leaves_decay_to_the_helper) {
+TEST_F(span_pool_with_purge_thread, leaves_decay_to_the_purge_thread) {
   const auto all = fill();
   tested_.pool.decay(tested_.spans, 1'000);
-  tested_.pool.decay_unless_helped(tested_.spans);
+  tested_.pool.decay_without_purge_thread(tested_.spans);
   EXPECT_EQ(tested_.pool.retained_bytes(), all.size() * kept.fine_span_bytes);
-  counting_platform::has_helper = false;
-  tested_.pool.decay_unless_helped(tested_.spans);
+  counting_platform::has_purge_thread = false;
+  tested_.pool.decay_without_purge_thread(tested_.spans);
   EXPECT_EQ(tested_.pool.retained_bytes(), 0U) << "the clock of the system is far beyond a second";
 }
 
 // What is beyond the bound goes back, in the end all of that, and none of the rest.
-TEST_F(span_pool_with_helper, gives_way_to_memory_elsewhere) {
+TEST_F(span_pool_with_purge_thread, gives_way_to_memory_elsewhere) {
   fill();
   const std::size_t before = tested_.pool.retained_bytes(), bound = tested_.bound();
-  tested_.pool.give_way(tested_.spans, 0, bound / 16 - 1);
+  tested_.pool.purge_for_growth(tested_.spans, 0, bound / 16 - 1);
   EXPECT_EQ(tested_.pool.retained_bytes(), before) << "a fraction of the bound goes at once";
-  tested_.pool.give_way(tested_.spans, 1, 1);
+  tested_.pool.purge_for_growth(tested_.spans, 1, 1);
   EXPECT_LE(tested_.pool.retained_bytes(), before - bound / 16);
   EXPECT_GE(tested_.pool.retained_bytes(), before - bound / 16 - kept.fine_span_bytes);
-  tested_.pool.give_way(tested_.spans, 1, bound);
-  tested_.pool.give_way_further(tested_.spans);
+  tested_.pool.purge_for_growth(tested_.spans, 1, bound);
+  tested_.pool.finish_purge_for_growth(tested_.spans);
   EXPECT_LE(tested_.pool.retained_bytes(), before - bound / 16 - bound);
-  tested_.pool.give_way(tested_.spans, 0, 100 * bound);
-  tested_.pool.give_way_further(tested_.spans);
+  tested_.pool.purge_for_growth(tested_.spans, 0, 100 * bound);
+  tested_.pool.finish_purge_for_growth(tested_.spans);
   EXPECT_LE(tested_.pool.retained_bytes(), bound);
   EXPECT_GT(tested_.pool.retained_bytes(), bound - kept.fine_span_bytes);
   const std::size_t after = tested_.pool.retained_bytes();
-  tested_.pool.give_way(tested_.spans, 0, 100 * bound);
-  tested_.pool.give_way_further(tested_.spans);
+  tested_.pool.purge_for_growth(tested_.spans, 0, 100 * bound);
+  tested_.pool.finish_purge_for_growth(tested_.spans);
   EXPECT_EQ(tested_.pool.retained_bytes(), after);
   EXPECT_EQ(tested_.resident(), after);
 }
 
-TEST_F(span_pool_with_helper, gives_way_for_long_in_the_heaps_own_thread) {
+TEST_F(span_pool_with_purge_thread, gives_way_for_long_in_the_heaps_own_thread) {
   fill();
   const std::size_t before = tested_.pool.retained_bytes();
   counting_platform::hurries = 0;
-  tested_.pool.give_way(tested_.spans, 0, kept_pool::give_way_bytes);
+  tested_.pool.purge_for_growth(tested_.spans, 0, kept_pool::purge_for_growth_bytes);
   EXPECT_EQ(counting_platform::hurries, 0U);
-  tested_.pool.give_way_further(tested_.spans);
-  EXPECT_EQ(tested_.pool.retained_bytes(), before - kept_pool::give_way_bytes) << "nothing is left";
-  tested_.pool.give_way(tested_.spans, 0, kept_pool::give_way_bytes + mib);
+  tested_.pool.finish_purge_for_growth(tested_.spans);
+  EXPECT_EQ(tested_.pool.retained_bytes(), before - kept_pool::purge_for_growth_bytes) << "nothing is left";
+  tested_.pool.purge_for_growth(tested_.spans, 0, kept_pool::purge_for_growth_bytes + mib);
   EXPECT_EQ(counting_platform::hurries, 1U);
-  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept_pool::give_way_bytes);
-  tested_.pool.give_way_further(tested_.spans);
-  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept_pool::give_way_bytes - mib);
+  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept_pool::purge_for_growth_bytes);
+  tested_.pool.finish_purge_for_growth(tested_.spans);
+  EXPECT_EQ(tested_.pool.retained_bytes(), before - 2 * kept_pool::purge_for_growth_bytes - mib);
 }
 
-TEST_F(span_pool_with_helper, keeps_all_memory_of_coarse_spans) {
+TEST_F(span_pool_with_purge_thread, keeps_all_memory_of_coarse_spans) {
   counting_platform::purges.store(0, std::memory_order_relaxed);
   const std::size_t all = fill_coarse();
   EXPECT_EQ(counting_platform::purges.load(std::memory_order_relaxed), 0U);
@@ -287,7 +287,7 @@ TEST_F(span_pool_with_helper, keeps_all_memory_of_coarse_spans) {
   EXPECT_TRUE(tested_.pool.is_valid());
 }
 
-TEST_F(span_pool_with_helper, gives_way_to_coarse_spans) {
+TEST_F(span_pool_with_purge_thread, gives_way_to_coarse_spans) {
   fill();
   const std::size_t before = tested_.pool.retained_bytes();
   const std::size_t growth = pool_traits<kept>::classes::table[large_class].real_span_bytes;
@@ -295,7 +295,7 @@ TEST_F(span_pool_with_helper, gives_way_to_coarse_spans) {
   EXPECT_EQ(tested_.pool.retained_bytes(), before - growth);
 }
 
-TEST_F(span_pool_with_helper, gives_way_to_fine_spans_a_fraction_of_the_bound_at_once) {
+TEST_F(span_pool_with_purge_thread, gives_way_to_fine_spans_a_fraction_of_the_bound_at_once) {
   const std::size_t before = fill_coarse();
   const auto share = static_cast<unsigned>(tested_.bound() / kept_pool::purge_divisor / kept.fine_span_bytes);
   for (unsigned step = 1; step < share; ++step) EXPECT_EQ(tested_.pool.get(tested_.spans, 0, 0), nullptr);
@@ -305,7 +305,7 @@ TEST_F(span_pool_with_helper, gives_way_to_fine_spans_a_fraction_of_the_bound_at
 }
 
 // The others give way to what the class may add to the span.
-TEST_F(span_pool_with_helper, gives_way_where_a_class_of_larger_real_spans_takes_a_span) {
+TEST_F(span_pool_with_purge_thread, gives_way_where_a_class_of_larger_real_spans_takes_a_span) {
   const std::size_t before = fill_coarse(),
                     taken = pool_traits<kept>::classes::table[small_class].real_span_bytes;
   ASSERT_NE(tested_.pool.get(tested_.spans, small_class, 0), nullptr);
@@ -318,7 +318,7 @@ TEST_F(span_pool_with_helper, gives_way_where_a_class_of_larger_real_spans_takes
   EXPECT_LE(purged, growing * tail + taken);
 }
 
-TEST_F(span_pool_with_helper, keeps_to_the_bound_where_the_user_set_one) {
+TEST_F(span_pool_with_purge_thread, keeps_to_the_bound_where_the_user_set_one) {
   tuning chosen{kept};
   chosen.retains_beyond_bound = false;
   pool_of<kept> tested{chosen};
@@ -326,7 +326,7 @@ TEST_F(span_pool_with_helper, keeps_to_the_bound_where_the_user_set_one) {
   EXPECT_LE(tested.pool.retained_bytes(), tested.bound());
 }
 
-TEST_F(span_pool_with_helper, keeps_to_the_bound_where_nothing_is_purged_when_idle) {
+TEST_F(span_pool_with_purge_thread, keeps_to_the_bound_where_nothing_is_purged_when_idle) {
   tuning chosen{kept};
   chosen.purge_when_idle = false;
   pool_of<kept> tested{chosen};

@@ -15,13 +15,13 @@ struct test_traits {
   static constexpr const config& settings = Config;
   using classes = size_classes<Config>;
   // A platform may say that the background purge thread is there.
-  static bool has_helper() {
-    if constexpr (requires { Platform::has_helper; }) return Platform::has_helper;
+  static bool has_purge_thread() {
+    if constexpr (requires { Platform::has_purge_thread; }) return Platform::has_purge_thread;
     return false;
   }
-  static bool ask_for_purge() { return has_helper(); }
+  static bool ask_for_purge() { return has_purge_thread(); }
   static void hurry_purge() {}
-  static void give_way(std::size_t) {}
+  static void purge_for_growth(std::size_t) {}
 };
 
 }  // namespace heaplab::scalloc

@@ -83,7 +83,7 @@ private:
   // acq_rel: the thread that put the oldest page here wrote to the page before, and this thread unmaps it.
   void replace_gone(atomic<header*>& turn, header* block) {
     header* const oldest = turn.exchange(block, std::memory_order_acq_rel);
-    if (oldest != nullptr) unreturned_.give_back(oldest, os_pages::page_bytes());
+    if (oldest != nullptr) unreturned_.release(oldest, os_pages::page_bytes());
   }
 
   // `change` may be negative, modulo 2^64. Relaxed: counters publish nothing.

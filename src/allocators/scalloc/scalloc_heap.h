@@ -174,12 +174,12 @@ public:
 
   // The functions that library_traits offers to the parts of the heap.
   HEAPLAB_SLOW_PATH static bool ask_for_purge() noexcept {
-    return tuning_.purge_when_idle && idle_purge_.ask(help);
+    return tuning_.purge_when_idle && idle_purge_.ask(purge_in_background);
   }
-  static bool has_helper() noexcept { return idle_purge_.has_purge_thread(); }
+  static bool has_purge_thread() noexcept { return idle_purge_.has_purge_thread(); }
   static void hurry_purge() noexcept { idle_purge_.hurry(); }
-  static void give_way(std::size_t bytes) noexcept {
-    life_.pool.give_way(life_.arena, caller::buffer()->column, bytes);
+  static void purge_for_growth(std::size_t bytes) noexcept {
+    life_.pool.purge_for_growth(life_.arena, caller::buffer()->column, bytes);
   }
 
   static void end_process() noexcept {
@@ -309,7 +309,7 @@ private:
   }
 
   // The background purge thread.
-  static int help(void* number) {
+  static int purge_in_background(void* number) {
     idle_purge_.serve(number, idle_work<traits, life_, large_, holes_, caller>());
     return 0;
   }

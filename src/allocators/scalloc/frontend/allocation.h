@@ -20,7 +20,7 @@
 //         get_span                  allocation.h              no reusable span was left, or no span was hot
 //           recheck_oldest_floating allocation.h              a span that two threads emptied at once
 //           reuse                   allocation.h              a span of the thread, or one given away
-//           hand_over_idle          span_moves.h              spans of classes that the thread does not use
+//           abandon_idle            span_moves.h              spans of classes that the thread does not use
 //           take_free_span          allocation.h
 //             get                   span_pool.h               an empty span
 //             carve                 arena.h                   a span that was never used
@@ -61,7 +61,7 @@ HEAPLAB_FAST_PATH void* pop(span<Traits>& hot) {
   // The next malloc of this class reads the link in that block, and its caller writes to the block.
   __builtin_prefetch(next, 1);
   hot.countdown.increment();
-  if constexpr (Traits::settings.hardened) hand_out(hot, block);
+  if constexpr (Traits::settings.hardened) mark_live(hot, block);
   return block;
 }
 
@@ -234,7 +234,7 @@ span<Traits>* get_span(span_life<Traits>& life, lab<Traits>& local, unsigned cla
   if (!Traits::settings.eager_return) return_empty_reusables(life, local, class_index);
   if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(life, local, class_index);
   if (span<Traits>* const span = reuse(life, local, local, class_index)) return span;
-  life.hand_over_idle(local);
+  life.abandon_idle(local);
   if (span<Traits>* const span = reuse(life, life.orphanage, local, class_index)) return span;
   return take_free_span(life, local, class_index);
 }
@@ -280,7 +280,7 @@ span<Traits>* replace(span_life<Traits>& life, lab<Traits>& local, span<Traits>&
   {
     const concurrent::lock_holder hold(local.lists_lock);
     // Another thread may have freed the last block and taken the span away.
-    if (hot.owner(std::memory_order_relaxed) == &local) life.place(local, hot);
+    if (hot.owner(std::memory_order_relaxed) == &local) life.relist(local, hot);
     if constexpr (Traits::settings.eager_return) next = take_reusable(life, local, local, class_index);
   }
   life.apply_due_event(hot, local.column);
@@ -290,7 +290,7 @@ span<Traits>* replace(span_life<Traits>& life, lab<Traits>& local, span<Traits>&
 template <class Traits>
 span<Traits>* take_free_span(span_life<Traits>& life, lab<Traits>& local, unsigned class_index) {
   const size_class& kind = Traits::classes::table[class_index];
-  life.pool.decay_unless_helped(life.arena);
+  life.pool.decay_without_purge_thread(life.arena);
   span<Traits>* span = life.pool.get(life.arena, class_index, local.column);
   if (span == nullptr) span = life.arena.carve(kind.fine, local.column);
   if (span == nullptr) return nullptr;

@@ -18,7 +18,7 @@ void deallocate_later(span_life<Traits>& life, lab<Traits>& local, span<Traits>&
   auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
   if (!batch.is_of(span)) return begin_batch(life, local, span, block);
   batch.add(span, block);
-  if (is_full(batch, span)) give_back(life, local, batch);
+  if (is_full(batch, span)) flush_batch(life, local, batch);
 }
 
 template <class Traits>
@@ -26,9 +26,9 @@ template <class Traits>
                                    void* block) {
   if (span.owner(std::memory_order_relaxed) == &local) return send_home(life, local, span, block);
   auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
-  give_back(life, local, batch);
+  flush_batch(life, local, batch);
   batch.begin(span, block);
-  if (is_full(batch, span)) give_back(life, local, batch);
+  if (is_full(batch, span)) flush_batch(life, local, batch);
 }
 
 template <class Traits, class Batch>
@@ -38,7 +38,7 @@ bool is_full(const Batch& batch, const span<Traits>& span) {
 }
 
 template <class Traits, class Batch>
-[[gnu::noinline]] void give_back(span_life<Traits>& life, lab<Traits>& local, Batch& batch) {
+[[gnu::noinline]] void flush_batch(span_life<Traits>& life, lab<Traits>& local, Batch& batch) {
   batch.take(
       [&](span<Traits>& span, const freed_chain& freed) { deallocate_remote(life, local, span, freed); });
 }

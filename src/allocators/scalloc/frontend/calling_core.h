@@ -130,7 +130,7 @@ public:
     if (const unsigned cpu = stacks_.cpu(); cpu < stacks::cpus)
       push_again(cpu, list, block);
     else
-      give_to_buffer(list, &block, 1);
+      flush_to_buffer(list, &block, 1);
     return true;
   }
 
@@ -167,7 +167,7 @@ public:
   // may kill a process that asks for a barrier, and this one has done without so far. Else the blocks of the
   // present CPU alone.
   static void flush() {
-    const concurrent::lock_holder hold(giving_lock_);
+    const concurrent::lock_holder hold(flush_lock_);
     const errno_keeper keep;
     if (stop_all()) {
       for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu) {
@@ -191,7 +191,7 @@ public:
   // ours, and does not wait: does the same with CPUs on which no thread came here since the last look. `now`
   // is in ms.
   static void flush_idle(std::int64_t now) {
-    if (now < next_look_ || !giving_lock_.try_lock()) return;
+    if (now < next_look_ || !flush_lock_.try_lock()) return;
     next_look_ = now + settings.decay_milliseconds;
     if (stacks_.stop([](unsigned cpu) { return was_idle(cores_[cpu]); })) {
       has_stopped_others_ = true;
@@ -199,7 +199,7 @@ public:
         if (stacks_.is_stopped(cpu)) empty_idle(cpu);
       stacks_.resume();
     }
-    giving_lock_.unlock();
+    flush_lock_.unlock();
   }
 
   // Once in a process, before the first buffer is made. Nothing is to be done where a thread ends.
@@ -217,7 +217,7 @@ public:
   }
 
   static void after_fork_in_child() {
-    giving_lock_.forget_holder();
+    flush_lock_.forget_holder();
     stacks_.after_fork_in_child(children_ > 0);
     labs_.after_fork_in_child(Life, use::held_by_thread());
   }
@@ -252,14 +252,14 @@ private:
     std::reverse(batch, batch + count);
     if (count > 0 &&
         try_again([&] { return stacks_.try_push(class_index + 1, batch, count); }) != sequence_end::committed)
-      take_back(Life, local, class_index, batch, count);
+      flush_blocks(Life, local, class_index, batch, count);
   }
 
   // Of a CPU; the number of calls that left the fast path there is a hint.
   struct alignas(cache_line_bytes) core_state {
     typename Traits::template atomic<lab_type*> buffer{nullptr};
     typename Traits::template atomic<std::uint32_t> calls{0};
-    std::uint32_t seen_calls = 0;  // used under giving_lock_
+    std::uint32_t seen_calls = 0;  // used under flush_lock_
   };
 
   // The number of the buffer that the calling thread uses on a CPU, or on an unknown one.
@@ -309,16 +309,16 @@ private:
       if (count > 0 && stacks_.try_pop(list, batch, count) != sequence_end::committed) count = 0;
     }
     batch[count++] = block;
-    give_to_buffer(list, batch, count);
+    flush_to_buffer(list, batch, count);
   }
 
   // To the lists of the present buffer, or home where another thread holds the buffer's lock.
-  static void give_to_buffer(unsigned list, void* const* blocks, unsigned count) {
+  static void flush_to_buffer(unsigned list, void* const* blocks, unsigned count) {
     lab_type& local = *buffer();
-    if (&local == &none_) return take_back(Life, none_, list - 1, blocks, count);
+    if (&local == &none_) return flush_blocks(Life, none_, list - 1, blocks, count);
     const use in_use(local, policy::unless_held::yes);
     if (in_use.is_held() && count == 1) return put_in_list(Life, local, list, *blocks);
-    take_back(Life, in_use.is_held() ? local : none_, list - 1, blocks, count);
+    flush_blocks(Life, in_use.is_held() ? local : none_, list - 1, blocks, count);
   }
 
   // Whether a free block waits on any CPU.
@@ -333,7 +333,8 @@ private:
   }
 
   static void empty_cache(unsigned cpu, lab_type& local) {
-    stacks_.take_all(cpu, [&](unsigned list, void* block) { take_back(Life, local, list - 1, &block, 1); });
+    stacks_.take_all(cpu,
+                     [&](unsigned list, void* block) { flush_blocks(Life, local, list - 1, &block, 1); });
   }
 
   static bool stop_all() {
@@ -344,7 +345,7 @@ private:
   static void flush_own() {
     for (unsigned index = 0; index < classes::count; ++index)
       for (void* block; stacks_.try_pop(index + 1, block) == sequence_end::committed;)
-        take_back(Life, none_, index, &block, 1);
+        flush_blocks(Life, none_, index, &block, 1);
   }
 
   static bool was_idle(core_state& state) {
@@ -369,9 +370,9 @@ private:
   static constinit inline lab_registry<Traits> labs_;
   static constinit inline core_state cores_[stacks::cpus];
   // Of the thread that gives back.
-  static constinit inline concurrent::futex_lock<typename Traits::sync> giving_lock_;
+  static constinit inline concurrent::futex_lock<typename Traits::sync> flush_lock_;
   static constinit inline std::int64_t next_look_ = 0;
-  static constinit inline bool has_stopped_others_ = false;  // used under giving_lock_
+  static constinit inline bool has_stopped_others_ = false;  // used under flush_lock_
 
   // How many children of vfork the thread waits for; in a child its own ancestors up to the thread and
   // itself.

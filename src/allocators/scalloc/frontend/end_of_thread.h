@@ -14,18 +14,18 @@ void abandon(span_life<Traits>& life, lab<Traits>& local) {
   if constexpr (Traits::settings.hardened) {
     local.quarantine.drain(
         [&](void* block) { deallocate_later(life, local, *life.arena.find(block), block); });
-    for (auto& batch : local.remote) give_back(life, local, batch);
+    for (auto& batch : local.remote) flush_batch(life, local, batch);
   }
-  if constexpr (lab<Traits>::has_lists) empty_lists(life, local);
+  if constexpr (lab<Traits>::has_lists) flush_lists(life, local);
   retire_own_hot_spans(life, local);
-  while (life.hand_over_some(local)) continue;
+  while (life.abandon_some(local)) continue;
 }
 
 // The buffer has no listed block and its home no hot span any more, so that others may give back what is
 // free in them. Called by the owner.
 template <class Traits>
 void retire_hot_spans(span_life<Traits>& life, lab<Traits>& local) {
-  if constexpr (lab<Traits>::has_lists) empty_lists(life, local);
+  if constexpr (lab<Traits>::has_lists) flush_lists(life, local);
   const home_use<Traits> in(local);
   retire_own_hot_spans(life, in.home);
 }

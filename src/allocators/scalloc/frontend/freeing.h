@@ -7,7 +7,7 @@
 //     push                          free_lists.h              onto the thread's list, whoever owns the block
 //   list_again                      returned_blocks.h         the list had no room:
 //     put_in_list                   returned_blocks.h
-//       make_room                   returned_blocks.h         all but the newest blocks go home
+//       flush_list                  returned_blocks.h         all but the newest blocks go home
 //         cut                       free_lists.h
 //         add                       returned_blocks.h         to their spans, a chain for each
 //   send_home                       freeing.h                 no list takes the block; it has a mark
@@ -23,7 +23,7 @@
 //     move_if_due                   span_moves.h              moves the span's word
 //     return_span                   span_moves.h              the span is empty: to the pool
 //       put                         span_pool.h
-//     place                         span_moves.h              the span is reusable: to that list
+//     relist                        span_moves.h              the span is reusable: to that list
 //     clear_attention               span_moves.h              later frees take the fast path again
 //     apply_due_event               span_life.h               if another thread came in between
 //       apply_event                 span_moves.h
@@ -178,7 +178,7 @@ HEAPLAB_OUT_OF_LINE void after_free(span_life<Traits>& life, lab<Traits>& local,
   {
     const concurrent::lock_holder hold(local.lists_lock);
     if (span.owner(std::memory_order_relaxed) != &local) return;
-    if (event) life.place(local, span);
+    if (event) life.relist(local, span);
     if (life.clear_attention(local, span)) return;
   }
   life.apply_due_event(span, local.column);

@@ -65,7 +65,7 @@ struct alignas(cache_line_bytes) lab {
   // Of all classes: spans whose holes are being purged (hole_sweep.h).
   concurrent::checked_deque<sync, span_type> purging;
 
-  // How each class was when the thread last looked at it, and the class it looks at next (hand_over_idle).
+  // How each class was when the thread last looked at it, and the class it looks at next (abandon_idle).
   // Owner only.
   std::uint32_t last_seen[class_count] = {};
   unsigned class_to_look_at = 0;

@@ -91,22 +91,22 @@ private:
 
 // Frees marked blocks of one class, which were live until then.
 template <class Traits>
-void take_back(span_life<Traits>& life, lab<Traits>& local, unsigned class_index, void* const* blocks,
-               unsigned count) {
+void flush_blocks(span_life<Traits>& life, lab<Traits>& local, unsigned class_index, void* const* blocks,
+                  unsigned count) {
   void* newest = nullptr;
   for (; count > 0; --count, newest = *blocks++) *static_cast<void**>(*blocks) = newest;
   returned_blocks(life, local).add(newest, Traits::classes::table[class_index]);
 }
 
 template <class Traits>
-void empty_lists(span_life<Traits>& life, lab<Traits>& local) {
+void flush_lists(span_life<Traits>& life, lab<Traits>& local) {
   returned_blocks back(life, local);
   for (unsigned index = 0; index < Traits::classes::count; ++index)
     back.add(local.lists.cut_all(index), Traits::classes::table[index]);
 }
 
 template <class Traits>
-void make_room(span_life<Traits>& life, lab<Traits>& local, unsigned class_index) {
+void flush_list(span_life<Traits>& life, lab<Traits>& local, unsigned class_index) {
   returned_blocks(life, local).add(local.lists.cut(class_index), Traits::classes::table[class_index]);
 }
 
@@ -128,7 +128,7 @@ bool list_again(span_life<Traits>& life, lab<Traits>& local, void* block) {
 template <class Traits>
 void put_in_list(span_life<Traits>& life, lab<Traits>& local, unsigned list, void* block) {
   if (local.lists.has_room(list)) return local.lists.push(list, block);
-  make_room(life, local, list - 1);
+  flush_list(life, local, list - 1);
   local.lists.push_new(list, block);
 }
 

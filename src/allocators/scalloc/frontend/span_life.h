@@ -85,7 +85,7 @@ public:
 
   // Puts a span of `owner` into the list that its word names. Called by the holder of the lock of owner's
   // lists.
-  void place(lab_type& owner, span_type& span);
+  void relist(lab_type& owner, span_type& span);
   // The span becomes hot: lists take its blocks. Called as set_owner is.
   void enlist(span_type& span);
   // The span is nobody's, and no list takes its blocks. Called by the holder of the lock of the present
@@ -103,10 +103,10 @@ public:
   void adopt(lab_type& local, span_type& span);
   // Hands some reusable spans of an idle class over to the orphanage. Called by the owner, which looks for a
   // span.
-  void hand_over_idle(lab_type& local);
+  void abandon_idle(lab_type& local);
   // Hands spans over to the orphanage, abandon_step at most. False: none is left. Between two calls another
   // thread may move spans from one list of `local` to another, or empty them; only this thread could add one.
-  bool hand_over_some(lab_type& local);
+  bool abandon_some(lab_type& local);
 
   // --- in the child of a fork, before every other function; the lists of all other buffers are whole ---
 
@@ -137,7 +137,7 @@ private:
   bool apply_event(span_type& span, std::uint32_t column);
   static bool is_idle(lab_type& local, unsigned class_index);
   using list_type = concurrent::checked_deque<typename Traits::sync, span_type>;
-  unsigned hand_over(list_type& from, list_type& to, unsigned most);
+  unsigned abandon_oldest(list_type& from, list_type& to, unsigned most);
   static auto* list_of(lab_type& owner, const span_type& span);
   void sync_list(span_type& span);
 

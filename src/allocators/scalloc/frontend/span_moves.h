@@ -98,7 +98,7 @@ auto* span_life<Traits>::list_of(lab_type& owner, const span_type& span) {
 }
 
 template <class Traits>
-void span_life<Traits>::place(lab_type& owner, span_type& span) {
+void span_life<Traits>::relist(lab_type& owner, span_type& span) {
   auto* const list = list_of(owner, span);
   if (span.hook.in != nullptr && span.hook.in != list) span.hook.in->remove(span);
   if (list != nullptr) list->put_newest(span);
@@ -110,7 +110,7 @@ template <class Traits>
 void span_life<Traits>::sync_list(span_type& span) {
   while (lab_type* const owner = span.owner(std::memory_order_acquire)) {
     const concurrent::lock_holder hold(owner->lists_lock);
-    if (span.owner(std::memory_order_relaxed) == owner) return place(*owner, span);
+    if (span.owner(std::memory_order_relaxed) == owner) return relist(*owner, span);
   }
 }
 
@@ -149,7 +149,7 @@ void span_life<Traits>::return_span(span_type& span, std::uint32_t column) {
     disown(span);
   }
   pool.put(arena, span, column);
-  pool.decay_unless_helped(arena);
+  pool.decay_without_purge_thread(arena);
 }
 
 template <class Traits>
@@ -196,7 +196,7 @@ void span_life<Traits>::adopt(lab_type& local, span_type& span) {
 // Hands at most `most` spans over, the oldest first. Returns how many of `most` are left. Called by the
 // holder of the locks of both lists.
 template <class Traits>
-unsigned span_life<Traits>::hand_over(list_type& from, list_type& to, unsigned most) {
+unsigned span_life<Traits>::abandon_oldest(list_type& from, list_type& to, unsigned most) {
   for (; most > 0; --most) {
     span_type* const span = from.take_oldest();
     if (span == nullptr) break;
@@ -219,7 +219,7 @@ bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
 }
 
 template <class Traits>
-void span_life<Traits>::hand_over_idle(lab_type& local) {
+void span_life<Traits>::abandon_idle(lab_type& local) {
   if (Traits::settings.idle_class_spans == 0 || Traits::sync::is_alone()) return;
   // A thread whose destructors have run uses the orphanage itself.
   if (&local == &orphanage) return;
@@ -230,19 +230,19 @@ void span_life<Traits>::hand_over_idle(lab_type& local) {
   }
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage.lists_lock);
-  hand_over(local.reusable[index], orphanage.reusable[index], Traits::settings.idle_class_spans);
+  abandon_oldest(local.reusable[index], orphanage.reusable[index], Traits::settings.idle_class_spans);
 }
 
 template <class Traits>
-bool span_life<Traits>::hand_over_some(lab_type& local) {
+bool span_life<Traits>::abandon_some(lab_type& local) {
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage.lists_lock);
   unsigned left = Traits::settings.abandon_step;
   for (unsigned index = 0; index < classes::count; ++index) {
-    left = hand_over(local.floating[index], orphanage.floating[index], left);
-    left = hand_over(local.reusable[index], orphanage.reusable[index], left);
+    left = abandon_oldest(local.floating[index], orphanage.floating[index], left);
+    left = abandon_oldest(local.reusable[index], orphanage.reusable[index], left);
   }
-  left = hand_over(local.purging, orphanage.purging, left);
+  left = abandon_oldest(local.purging, orphanage.purging, left);
   HEAPLAB_ASSERT_EXPENSIVE(local.is_valid() && orphanage.is_valid());
   return left == 0;
 }

@@ -27,7 +27,7 @@ bool begin_purge(span_life<Traits>& life, span<Traits>& span, Find&& find) {
   life.drain_if_sparse(span);
   if (!find()) return false;
   span.purging = purge_state::under_way;
-  life.place(*owner, span);
+  life.relist(*owner, span);
   return true;
 }
 
@@ -41,7 +41,7 @@ void end_purge(span_life<Traits>& life, span<Traits>& span) {
     const concurrent::lock_holder hold(owner->lists_lock);
     if (span.owner(std::memory_order_relaxed) != owner) continue;
     const purge_state before = std::exchange(span.purging, purge_state::none);
-    if (before != purge_state::under_way_and_free) return life.place(*owner, span);
+    if (before != purge_state::under_way_and_free) return life.relist(*owner, span);
     if (span.hook.in != nullptr) span.hook.in->remove(span);
     life.disown(span);
     column = owner->column;

@@ -22,7 +22,7 @@ struct idle_work {
 
   // True if much is left.
   static bool purge() {
-    Life.pool.give_way_further(Life.arena);
+    Life.pool.finish_purge_for_growth(Life.arena);
     const std::int64_t now = Traits::platform::milliseconds();
     Caller::flush_idle(now);
     Large.decay(now);

@@ -42,7 +42,7 @@ public:
   }
 
   // False: the block was in the table already, perhaps with another size.
-  bool place(entry what) const {
+  bool insert(entry what) const {
     entry& there = slot_for(what.block);
     const bool is_new = there.block == nullptr;
     set(there, what);

@@ -54,7 +54,7 @@ public:
       kept = retained_.take(bytes, alignment);
       sparse = has_room_to_spread();
     }
-    leave.give_back(mappings_);
+    leave.release(mappings_);
     char* block = kept.block == nullptr ? nullptr : fit(kept, bytes, sparse);
     if (block == nullptr) {
       block = mappings_.map(bytes, alignment, sparse);
@@ -65,7 +65,7 @@ public:
     bytes = std::max(kept.bytes, bytes);
     if (!zeroed && !settings.hardened) mappings_.mark(block, bytes);
     if (add(block, bytes)) return block;
-    mappings_.give_back(block, bytes);
+    mappings_.release(block, bytes);
     return nullptr;
   }
 
@@ -73,7 +73,7 @@ public:
   void deallocate(void* block) {
     const std::size_t bytes = take_out(block);
     const bool is_filled = mappings_.learn(static_cast<char*>(block), bytes);
-    if (!retain(static_cast<char*>(block), bytes, is_filled)) mappings_.give_back(block, bytes);
+    if (!retain(static_cast<char*>(block), bytes, is_filled)) mappings_.release(block, bytes);
   }
 
   // fatal() where no live block begins.
@@ -103,8 +103,8 @@ public:
       HEAPLAB_ASSERT_EXPENSIVE(is_valid());
       any = retained_.trim(pad, leave);
     }
-    leave.give_back(mappings_);
-    return mappings_.give_refused_back() || any;
+    leave.release(mappings_);
+    return mappings_.release_refused() || any;
   }
 
   // Gives back what no request needed for a decay period. `now` is in ms.
@@ -114,7 +114,7 @@ public:
       const holder hold(lock_);
       retained_.decay(now, leave);
     }
-    leave.give_back(mappings_);
+    leave.release(mappings_);
   }
 
   std::size_t live_bytes() {
@@ -215,7 +215,7 @@ private:
       is_retained = retained_.put(block, bytes, live_, now, leave);
       is_much = retained_.bytes() >= settings.idle_purge_bytes;
     }
-    leave.give_back(mappings_);
+    leave.release(mappings_);
     if (is_much) Traits::ask_for_purge();
     return is_retained;
   }
@@ -256,7 +256,7 @@ private:
     void* const moved = allocate(bytes, os_pages::page_bytes(), false);
     if (moved == nullptr) return nullptr;
     std::memcpy(moved, block, before);
-    mappings_.give_back(block, take_out(block));
+    mappings_.release(block, take_out(block));
     return moved;
   }
 
@@ -266,7 +266,7 @@ private:
     char* grown = mappings_.unseal(kept.block, kept.bytes, sparse) ? kept.block : nullptr;
     if (grown != nullptr && kept.bytes < bytes)
       grown = mappings_.resize(kept.block, kept.bytes, bytes, sparse);
-    if (grown == nullptr) mappings_.give_back(kept.block, kept.bytes);
+    if (grown == nullptr) mappings_.release(kept.block, kept.bytes);
     return grown;
   }
 

@@ -59,7 +59,7 @@ public:
   // of the kernel's own. Null: no memory.
   char* map(std::size_t bytes, std::size_t alignment, bool sparse) {
     const std::size_t all = bytes + guard_bytes();
-    Traits::give_way(bytes);
+    Traits::purge_for_growth(bytes);
     void* block = unreturned_.try_take(all, alignment);
     if (block == nullptr && sparse && is_huge(bytes))
       block = platform::allocate(all, std::max(alignment, huge_page));
@@ -70,7 +70,7 @@ public:
 
   // `sparse` as for map(). Null: the system refuses, and nothing has changed.
   char* resize(char* block, std::size_t before, std::size_t bytes, bool sparse) {
-    if (bytes > before) Traits::give_way(bytes - before);
+    if (bytes > before) Traits::purge_for_growth(bytes - before);
     forget(block, before);
     if (!unguard(block, before)) return nullptr;
     const std::size_t all_before = before + guard_bytes(), all = bytes + guard_bytes();
@@ -85,10 +85,10 @@ public:
   }
 
   // Live or sealed.
-  void give_back(void* block, std::size_t bytes) {
+  void release(void* block, std::size_t bytes) {
     forget(block, bytes);
     auto* const start = static_cast<char*>(block);
-    unreturned_.give_back(start, bytes + guard_bytes(), [=] {
+    unreturned_.release(start, bytes + guard_bytes(), [=] {
       if constexpr (!settings.hardened) return true;
       return platform::make_accessible(start, bytes) && remove_guard<platform>(start + bytes, guard_bytes());
     });
@@ -112,7 +112,7 @@ public:
   }
 
   // Asks the system again to take what it has refused to take. True if the system took some.
-  bool give_refused_back() { return unreturned_.give_all_back(); }
+  bool release_refused() { return unreturned_.release_all(); }
 
   // Learns from a block that the program is done with whether it fills its blocks of about this size. A block
   // of zeros alone may have been filled with zeros or not been written at all: marks tell.

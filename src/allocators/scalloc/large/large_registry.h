@@ -27,7 +27,7 @@ public:
       if (other.table.capacity() <= now().capacity()) return false;
       replace_by(other);
     }
-    if (now().place({block, bytes})) ++count_;
+    if (now().insert({block, bytes})) ++count_;
     return true;
   }
 
@@ -64,7 +64,7 @@ public:
   void end_move(char* block, std::size_t bytes) {
     --moving_;
     HEAPLAB_ASSERT(!is_full());
-    if (now().place({block, bytes})) ++count_;
+    if (now().insert({block, bytes})) ++count_;
   }
 
   std::size_t count() const { return count_; }
@@ -108,7 +108,7 @@ private:
     table& larger = tables_[1 - current_];
     larger = other.table;
     std::size_t count = 0;
-    old.for_each([&](const auto& entry) { count += larger.place(entry); });
+    old.for_each([&](const auto& entry) { count += larger.insert(entry); });
     // A child of fork finds either the old table or the new table whole.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     current_ = 1 - current_;

@@ -40,8 +40,8 @@ public:
   }
 
   // Not under the lock.
-  void give_back(large_mappings<Traits>& to) {
-    for (; count_ > 0; --count_) to.give_back(all_[count_ - 1].block, all_[count_ - 1].bytes);
+  void release(large_mappings<Traits>& to) {
+    for (; count_ > 0; --count_) to.release(all_[count_ - 1].block, all_[count_ - 1].bytes);
   }
 
 private:

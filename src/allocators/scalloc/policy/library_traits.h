@@ -28,11 +28,11 @@ struct library_traits {
   // Called where much memory is retained. False: nobody will purge any (idle_purge.h).
   static bool ask_for_purge() { return scalloc_heap<Config>::ask_for_purge(); }
   // Whether the background purge thread purges memory. A hint.
-  static bool has_helper() { return scalloc_heap<Config>::has_helper(); }
+  static bool has_purge_thread() { return scalloc_heap<Config>::has_purge_thread(); }
   // The background purge thread has work that should not wait (idle_purge.h).
   static void hurry_purge() { scalloc_heap<Config>::hurry_purge(); }
   // Called before memory grows by up to `bytes` outside the zones of spans (span_pool.h).
-  static void give_way(std::size_t bytes) { scalloc_heap<Config>::give_way(bytes); }
+  static void purge_for_growth(std::size_t bytes) { scalloc_heap<Config>::purge_for_growth(bytes); }
 };
 
 }  // namespace heaplab::scalloc

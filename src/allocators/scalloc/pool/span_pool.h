@@ -9,7 +9,7 @@
 //
 // While the background purge thread is there, free spans may exceed the bound: every class takes every free
 // span of its zone, so that a zone has little more memory than it once needed. The excess goes back before
-// memory grows elsewhere (give_way).
+// memory grows elsewhere (purge_for_growth).
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ public:
   static constexpr std::size_t purge_divisor = 16;
   // A thread that needs memory elsewhere purges so much of the free spans beyond the bound itself, and leaves
   // the rest to the background purge thread. 4 MiB take 50 us.
-  static constexpr std::size_t give_way_bytes = 4 * mib;
+  static constexpr std::size_t purge_for_growth_bytes = 4 * mib;
 
   // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {
@@ -93,7 +93,7 @@ public:
         if (span_type* const span = take(spans, slot, from, kind, home)) return span;
       }
     }
-    give_way(spans, home, kind.real_span_bytes);
+    purge_for_growth(spans, home, kind.real_span_bytes);
     const auto number = purged_.get(spans, kind.fine, home, columns());
     return number ? &with_tail(spans, spans.span_number(*number), kind, home) : nullptr;
   }
@@ -111,7 +111,7 @@ public:
   // Called before memory grows by up to `bytes` that no free span can serve: as much of the excess goes back,
   // a fraction of the bound at once. What would take long is left to the background purge thread, which goes
   // on at once: it purges a page faster than the program can touch one.
-  void give_way(arena<Traits>& spans, unsigned column, std::size_t bytes) {
+  void purge_for_growth(arena<Traits>& spans, unsigned column, std::size_t bytes) {
     if (!retention_.may_exceed_bound()) return;
     const std::size_t excess = excess_of_bound(spans);
     if (excess == 0) return;
@@ -119,17 +119,17 @@ public:
     const std::size_t grown = grown_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     if (grown < static_cast<std::size_t>(bound(spans)) / purge_divisor) return;
     const std::size_t wanted = std::min(excess, grown_.exchange(0, std::memory_order_relaxed));
-    const std::size_t now = std::min(wanted, give_way_bytes);
+    const std::size_t now = std::min(wanted, purge_for_growth_bytes);
     purge_any(spans, column % columns(), now);
     if (wanted == now) return;
     // relaxed: hurry_purge publishes it.
-    left_to_helper_.fetch_add(wanted - now, std::memory_order_relaxed);
+    left_to_purge_thread_.fetch_add(wanted - now, std::memory_order_relaxed);
     Traits::hurry_purge();
   }
 
-  // Called by the background purge thread: purges what give_way has left.
-  void give_way_further(arena<Traits>& spans) {
-    const std::size_t left = left_to_helper_.exchange(0, std::memory_order_relaxed);
+  // Called by the background purge thread: purges what purge_for_growth has left.
+  void finish_purge_for_growth(arena<Traits>& spans) {
+    const std::size_t left = left_to_purge_thread_.exchange(0, std::memory_order_relaxed);
     if (left > 0) purge_any(spans, 0, std::min(excess_of_bound(spans), left));
   }
 
@@ -142,8 +142,8 @@ public:
   bool retains() const { return retention_.retains(); }
 
   // Called often by the program's threads, for whom a purge of all that was retained would take too long.
-  void decay_unless_helped(arena<Traits>& spans) {
-    if (retains() && !(retention_.may_exceed_bound() && Traits::has_helper()))
+  void decay_without_purge_thread(arena<Traits>& spans) {
+    if (retains() && !(retention_.may_exceed_bound() && Traits::has_purge_thread()))
       decay(spans, Traits::platform::milliseconds());
   }
 
@@ -156,7 +156,7 @@ public:
 
   // Called by the background purge thread. False: little is retained, and no column has a quota for more: the
   // thread that must be granted more asks for a purge (after_grant).
-  bool retains_much() { return retained_.take_back(columns()) >= worth_a_helper; }
+  bool retains_much() { return retained_.shrink_quotas(columns()) >= worth_a_purge_thread; }
 
   // How many ms after `now` decay() purges again at the earliest.
   std::int64_t until_decay(std::int64_t now) const { return retained_.until_window_ends(now); }
@@ -183,7 +183,7 @@ public:
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
   static constexpr unsigned slot_count = classes::slot_count();
-  static constexpr std::int64_t worth_a_helper =
+  static constexpr std::int64_t worth_a_purge_thread =
       static_cast<std::int64_t>(std::min<std::size_t>(settings.idle_purge_bytes, INT64_MAX));
 
   static constexpr auto slot_is_fine = [] {
@@ -208,7 +208,7 @@ private:
     HEAPLAB_ASSERT(span.is_free());
     release(span, from);
     if (span.resident_bytes() < kind.real_span_bytes && !kind.fine)
-      give_way(spans, home, kind.real_span_bytes - span.resident_bytes());
+      purge_for_growth(spans, home, kind.real_span_bytes - span.resident_bytes());
     return &with_tail(spans, span, kind, home);
   }
 
@@ -236,14 +236,14 @@ private:
   // is purged, from the stack that grew.
   void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
     if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound()) {
-      granted = retained_.take_back(columns());
+      granted = retained_.shrink_quotas(columns());
       const auto kept = static_cast<std::int64_t>(most - most / purge_divisor);
       if (granted > kept && granted + settings.retained_ahead_bytes > most) {
         purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
-        granted = retained_.take_back(columns());
+        granted = retained_.shrink_quotas(columns());
       }
     }
-    if (granted >= worth_a_helper) Traits::ask_for_purge();
+    if (granted >= worth_a_purge_thread) Traits::ask_for_purge();
   }
 
   bool may_exceed_bound() const { return retention_.may_exceed_bound() && Traits::ask_for_purge(); }
@@ -350,7 +350,7 @@ private:
   heaplab::atomic<unsigned> columns_{1};
   bool purge_at_once_ = false;
   // Bytes: by how much memory has grown since something gave way, and what is yet to go.
-  typename Traits::template atomic<std::size_t> grown_{0}, left_to_helper_{0};
+  typename Traits::template atomic<std::size_t> grown_{0}, left_to_purge_thread_{0};
   retention retention_;
   retained_account<Traits> retained_;
   span_tails<Traits> tails_;

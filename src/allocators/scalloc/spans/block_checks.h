@@ -36,7 +36,7 @@ template <class Traits>
 //
 // The program gets zeros, and no link, from which it could learn the key.
 template <class Traits>
-HEAPLAB_FAST_PATH void hand_out(span<Traits>& span, void* block) {
+HEAPLAB_FAST_PATH void mark_live(span<Traits>& span, void* block) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!span.live.begin(span.secrets.granule_of(block))) [[unlikely]]
     fatal("a live block was about to be handed out again", block, span.secrets.block_bytes());

@@ -27,10 +27,10 @@ public:
                  std::int64_t most) {
     const std::size_t tail = tail_of(span, kind);
     if (tail == 0) return;
-    if (account_.add(column, tail).value_or(0) <= most || account_.take_back(columns) <= most) return;
+    if (account_.add(column, tail).value_or(0) <= most || account_.shrink_quotas(columns) <= most) return;
     purge_from(span, kind.real_span_bytes);
     account_.subtract(column, tail - tail_of(span, kind));
-    account_.take_back(columns);
+    account_.shrink_quotas(columns);
   }
 
   // `kind`: the class that used the span.
