@@ -13,7 +13,6 @@ from heaplab import analysis, regular_file
 from heaplab.bisect.commit_search import State
 from heaplab.bisect.history import SHORT, CannotBuildError, Commit, CommitBuilds
 from heaplab.bisect.work import Work
-from heaplab.campaign.begin_or_resume import SAME_MACHINE
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import request_of
 from heaplab.comparison.run_campaign import is_measured
@@ -65,7 +64,7 @@ class CommitGate:
         # What a result depends on, beside the work: limits, options of measuring, facts of the machine.
         without_effect, facts = ("output", "quiet", "as_json", "budget", "began"), host.facts()
         how = {name: value for name, value in asdict(options).items() if name not in without_effect}
-        machine = {name: facts.get(name) for name in SAME_MACHINE}
+        machine = {name: facts.get(name) for name in host.SAME_MACHINE}
         question = [str(builds.folder), old.name, asdict(work), [how, machine]]
         self._question = json.loads(json.dumps(question, default=str))
         name = hashlib.sha256(json.dumps(self._question).encode()).hexdigest()[:SHORT]

@@ -20,8 +20,6 @@ from heaplab.results.records import Arm, Campaign, Host, Input, Run, Timing, ref
 from heaplab.results.store import ResultsLock, Store
 from heaplab.version import __version__
 
-# Facts that must agree for results to count as results of the same machine.
-SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
 HASH_LENGTH = 16  # hexadecimal digits
 # Fields of a request that its campaign has too, and that must agree for runs to belong together.
 PART_OF_IDENTITY = (
@@ -219,7 +217,7 @@ def earlier(path: Path, request: Request) -> store.Results | None:
 
 def same_machine(known: Host | None) -> bool:
     facts = json.loads(json.dumps(host.facts()))
-    return known is not None and all(known.facts.get(name) == facts.get(name) for name in SAME_MACHINE)
+    return known is not None and all(known.facts.get(name) == facts.get(name) for name in host.SAME_MACHINE)
 
 
 def aside(path: Path, campaign: Campaign) -> Path:

@@ -50,6 +50,11 @@ def program(own: OwnProgram) -> Path | None:
     return path if path.is_file() else None
 
 
+def named(name: str) -> Path | None:
+    """The program or library of this name, which a user gave."""
+    return program(OwnProgram(name)) or library(name)
+
+
 def library(name: str) -> Path | None:
     """The library `libheaplab_NAME.so`; the dashes of a variant's name are underscores in the file's."""
     for spelling in (name, name.replace("-", "_")):

@@ -7,7 +7,6 @@ import click
 from heaplab.catalog import native
 from heaplab.errors import UsageError
 from heaplab.machine.preload_paths import loadable
-from heaplab.results.own_program import OwnProgram
 
 
 @click.command()
@@ -20,7 +19,7 @@ def path(extra: tuple[Path, ...], name: str) -> None:
     Example:
       LD_PRELOAD=$(heaplab path jemalloc) ls
     """
-    if file := native.program(OwnProgram(name)) or native.library(name):
+    if file := native.named(name):
         click.echo(loadable(str(file)) if file.suffix == ".so" else file)
         return
     # Here because it imports pydantic, which heaplab's own files do not need.

@@ -17,6 +17,11 @@ from heaplab.text.units import duration
 SPARE = 1.1  # factor of a budget that is proposed, because the variation is an estimate
 
 
+def told_at(precision: float) -> float:
+    """The smallest difference that intervals of this precision tell."""
+    return stats.THRESHOLD + precision
+
+
 @dataclass
 class BudgetOutlook:
     """Asked before each round, until it tells."""

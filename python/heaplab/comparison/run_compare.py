@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from heaplab import stats
 from heaplab.arms import chosen_arms, command_arms
 from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
@@ -21,7 +20,7 @@ from heaplab.comparison.benchmark import (
     benchmark_of_experiments,
     request_of,
 )
-from heaplab.comparison.outlook import BudgetOutlook
+from heaplab.comparison.outlook import BudgetOutlook, told_at
 from heaplab.comparison.run_campaign import needed_by, opened_for, run_campaign
 from heaplab.comparison.shown_commands import shown_commands
 from heaplab.comparison.shown_results import tell
@@ -169,7 +168,7 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
 
 def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
     """Measure the missing runs, then print the summary and write the report."""
-    tells = stats.THRESHOLD + opened.campaign.precision
-    outlook = BudgetOutlook(tells, opened.campaign.budget, leaves_out=True)
+    campaign = opened.campaign
+    outlook = BudgetOutlook(told_at(campaign.precision), campaign.budget, leaves_out=True)
     stopped = run_campaign(opened, needed, options, outlook=outlook)
     return tell(opened.store.path, quiet=options.quiet, as_json=options.as_json, stopped=bool(stopped))

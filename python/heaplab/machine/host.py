@@ -14,6 +14,8 @@ from typing import Any, NoReturn, Self
 from heaplab.errors import HeaplabError
 from heaplab.machine import container, signals
 
+# Facts that must agree for results to count as results of the same machine.
+SAME_MACHINE = ("cpu", "cpus", "memory", "kernel", "c_library", "transparent_huge_pages")
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 MADV_HUGEPAGE = 14
 MADV_POPULATE_WRITE = 23  # Linux 5.14

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab import analysis, stats
+from heaplab import analysis
 from heaplab.campaign.begin_or_resume import Request
-from heaplab.comparison.outlook import BudgetOutlook
+from heaplab.comparison.outlook import BudgetOutlook, told_at
 from heaplab.comparison.run_campaign import TO_GO_ON, is_measured, opened_for, run_campaign
 from heaplab.comparison.shown_results import load
 from heaplab.errors import HeaplabError
@@ -55,7 +55,7 @@ class Tuner:
             if not self.options.quiet:
                 note(f"{stage.name}: {', '.join(arm.allocator for arm in arms[1:])}")
             opened, needed = opened_for(request, place, replace(self.options, output=None), stage.share)
-            outlook = BudgetOutlook(stats.THRESHOLD + request.precision, request.budget)
+            outlook = BudgetOutlook(told_at(request.precision), request.budget)
             if run_campaign(opened, needed, self.options, TO_GO_ON, outlook=outlook):
                 return None
         measured = analysis.Analysis(load(place))
