@@ -87,14 +87,6 @@ TEST(solo_sections, are_not_visited_where_the_system_refuses_the_barrier) {
   sections::leave();
 }
 
-TEST(solo_sections, are_not_visited_while_a_thread_stays_inside) {
-  ASSERT_TRUE(sections::try_enter());
-  EXPECT_FALSE(sections::begin_visit());
-  sections::leave();
-  EXPECT_TRUE(sections::begin_visit());
-  sections::end_visit();
-}
-
 TEST(solo_sections, are_left_in_a_child_of_fork) {
   ASSERT_TRUE(sections::try_enter());
   sections::after_fork_in_child();

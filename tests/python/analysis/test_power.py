@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
-from laboratory import call, refusal, success
+from laboratory import call, success
 from rich.console import Console
 
 from heaplab import stats
@@ -172,15 +172,6 @@ def test_the_page_says_what_more_measuring_would_decide(tmp_path: Path) -> None:
     page = report_page.render([analysis_of(tmp_path, 0.1)], tmp_path / "report.html")
     assert "What more measuring would decide" in page
     assert "from run to run" in page
-
-
-@pytest.mark.parametrize("content", [None, "", "{}"])
-def test_bad_input_gets_one_line(tmp_path: Path, content: str | None) -> None:
-    path = tmp_path / "x.jsonl"
-    if content is not None:
-        path.write_text(content)
-    printed = refusal(call("report", path, "--form", "power"))
-    assert printed.startswith(f"heaplab: {path}: ")
 
 
 def test_results_without_a_run_get_one_line(tmp_path: Path) -> None:

@@ -265,12 +265,6 @@ def test_an_arm_that_is_void_gives_its_reason_and_no_figure(lab: Laboratory) -> 
     assert len(bad) == 4  # two blocks of each of two cells
 
 
-def test_without_a_baseline_nothing_is_compared(lab: Laboratory) -> None:
-    words = ("--allocators", "bad", "--allocator", "bad=glibc FOO=1", *WARM, "-o", lab.out)
-    status, printed = lab.heaplab("compare", "--experiment", "fake/one", *words)
-    assert (status, printed) == (2, "heaplab: bad: glibc has no setting FOO; it is the baseline\n")
-
-
 def test_other_settings_are_another_campaign(lab: Laboratory) -> None:
     for arenas in (1, 2):
         words = ("--allocator", f"one=glibc MALLOC_ARENA_MAX={arenas}", *WARM, "-o", lab.out)

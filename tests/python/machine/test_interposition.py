@@ -59,13 +59,6 @@ def test_a_script_is_served_in_its_interpreter(tmp_path: Path, libraries: dict[s
     assert interposition.interpreter_of(script) == Path("/bin/sh").resolve()
 
 
-def test_a_static_program_cannot_be_served(tmp_path: Path, libraries: dict[str, Path]) -> None:
-    program = build(tmp_path, CALLS_MALLOC, "-static")
-    assert fault(program, libraries["same"]) == (
-        "program is linked statically, so no library can be preloaded into it"
-    )
-
-
 @pytest.mark.parametrize("options", [(), ("-rdynamic",), ("-rdynamic", "-s")])
 def test_a_program_with_its_own_malloc_is_recognised(
     tmp_path: Path, libraries: dict[str, Path], options: tuple[str, ...]
