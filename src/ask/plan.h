@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <string>
 #include <vector>
 
 #include "ask/unwound_stack.h"

@@ -7,7 +7,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <string_view>
 
 // Where the kernel put the number of arguments; the arguments and the environment follow (System V ABI,

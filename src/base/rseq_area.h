@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 extern "C" {
 // Weak: absent from older C libraries.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "base/assertion.h"
 #include "concurrent/sync.h"
 

@@ -3,7 +3,6 @@
 // elsewhere: `REPLACED CODE DISPLACEMENT...`, or `- WHY` if they cannot be moved (moved_entry.h).
 #include <cstdint>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
 #include "base/assertion.h"
 #include "base/atomic.h"

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "base/assertion.h"

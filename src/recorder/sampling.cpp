@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <span>
-#include <utility>
 
 #include "base/errno_keeper.h"
 #include "recorder/loaded_code.h"

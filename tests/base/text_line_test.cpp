@@ -1,6 +1,5 @@
 #include "base/text_line.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <span>
 #include <string_view>
 
 #include "coherence/machine.h"

@@ -1,11 +1,7 @@
 #include "probes/json_line.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <limits>
 #include <string>

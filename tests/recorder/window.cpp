@@ -2,7 +2,6 @@
 // the window opens. Usage: window THREADS CALLS FOLDER      FOLDER is that of the recording
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>

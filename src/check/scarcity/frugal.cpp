@@ -9,7 +9,6 @@
 //   locked          RLIMIT_MEMLOCK, with all later memory locked (mlockall)
 //
 // Exit statuses: see ending.h.
-#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -1,6 +1,5 @@
 #include "trace/file/event_stream.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>

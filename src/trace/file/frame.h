@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "trace/file/crc32.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "workloads/blowup/held_objects.h"
 
 namespace heaplab::blowup {

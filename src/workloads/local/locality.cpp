@@ -2,7 +2,6 @@
 // disagree.
 #include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include "workloads/local/dimensions.h"
 #include "workloads/local/subsystems.h"

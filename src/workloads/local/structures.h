@@ -1,7 +1,6 @@
 // The data structures DS1 to DS12 (P0089, table 2), for each way to reach the source.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
