@@ -35,6 +35,7 @@ def attached(pid: str, seconds: float, sample: float | None) -> tuple[list[float
     """For how many ms the threads stood still; and why there is no recording, "" if there is one."""
     said, fault = io.StringIO(), ""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(said):
+        Path(folder).chmod(0o755)  # the server may run as another user
         options = RecordingOptions(
             Path(folder, "x.trace"), BASELINE, None, seconds, False, False, False, (), sample
         )

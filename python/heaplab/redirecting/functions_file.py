@@ -153,6 +153,7 @@ def moved(
     if helper is None:
         why = "this heaplab was built without move_entries, which needs x86-64 and capstone"
         return Redirection(program, tuple(titles), (), (why,))
+    found = list({each.start: each for each in found}.values())  # one that has several names
     lines = "".join(f"{each.start:x} {each.padding:x} {each.code.hex()}\n" for each in found)
     answers = subprocess.run(
         [helper], input=lines, capture_output=True, text=True, check=True

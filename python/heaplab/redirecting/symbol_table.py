@@ -24,21 +24,21 @@ class CodeOf(NamedTuple):
 
 
 def functions_in(path: Path, names: Iterable[str], mangled: re.Pattern[str]) -> list[CodeOf]:
-    """The functions with these names, or that match; one for each address."""
+    """The functions with these names, or that match, by address; one with several names for each of them."""
     wanted = frozenset(names)
     with elf.opened(path, "not a program this machine can run") as opened:
         texts = [segment for segment in opened.iter_segments("PT_LOAD") if segment["p_flags"] & EXECUTABLE]
-        found: dict[int, CodeOf] = {}
+        found: dict[tuple[int, str], CodeOf] = {}
         for table in TABLES:
             functions = [each for each in elf.functions_in(opened, table) if each.kind == elf.FUNCTION]
             starts = sorted(each.start for each in functions)
             for _, name, start, size, _ in functions:
-                if start in found or not (name in wanted or mangled.fullmatch(name)):
+                if (start, name) in found or not (name in wanted or mangled.fullmatch(name)):
                     continue
                 for text in texts:
                     if 0 <= start - text["p_vaddr"] < text["p_filesz"]:
-                        found[start] = code_of(text.data(), text["p_vaddr"], name, start, size, starts)
-        return [found[start] for start in sorted(found)]
+                        found[start, name] = code_of(text.data(), text["p_vaddr"], name, start, size, starts)
+        return [found[key] for key in sorted(found)]
 
 
 def code_of(text: bytes, base: int, name: str, start: int, size: int, starts: Sequence[int]) -> CodeOf:

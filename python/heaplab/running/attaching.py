@@ -19,7 +19,7 @@ from heaplab.running.asking import Calling
 from heaplab.running.function_addresses import PAGE, Symbols
 from heaplab.running.script import number_at
 from heaplab.running.serving import MappedModule, Serving, modules_of
-from heaplab.running.target import Target, bits_of, user_of
+from heaplab.running.target import Target, bits_of, user_name, user_of
 
 RTLD_NOW = 2
 ATTACH = "heaplab_recorder_attach"
@@ -64,13 +64,12 @@ class Attaching(Calling):
 
     def _redirection(self, names: Sequence[str]) -> Redirection:
         modules = [self._malloc.module, *self._operators(), *self._program()]
-        found: dict[int, CodeOf] = {}
+        every: list[CodeOf] = []  # those of the malloc that serves the process come first
         shapes = functions_file.named(names) if names else known()
         for module in modules:
             bias = Symbols(module).bias
-            for each in functions_in(module.file, shapes, OF_RUST):
-                found.setdefault(each.start + bias, each._replace(start=each.start + bias))
-        every = list(found.values())  # those of the malloc that serves the process come first
+            found = functions_in(module.file, shapes, OF_RUST)
+            every += [each._replace(start=each.start + bias) for each in found]
         titles, wanted = (["functions that you name"], every) if names else functions_file.present(every)
         return functions_file.moved(None, titles, [each for each in wanted if is_on_one_page(each)], shapes)
 
@@ -119,7 +118,10 @@ class Attaching(Calling):
     def _why_not(self, folder: Path) -> str:
         if self._recorder not in (self._of.proc / "maps").read_text(errors="replace"):
             return f"its loader does not load {self._recorder}"
-        return f"it cannot use the folder {folder}"
+        user = user_name(user_of(self._of.pid))
+        return (
+            f"user {user} cannot use {folder}: give -o in a folder that {user} can reach, such as below /tmp"
+        )
 
     def _change(self, changes: Sequence[tuple[int, bytes, bytes]]) -> float:
         """Change code as soon as no thread is in it; return the most s that all threads were stopped."""

@@ -88,6 +88,7 @@ int main(int count, char** words) {
   if (strcmp(kind, "pinned") == 0) take_and_keep_some();
   if (strcmp(kind, "stacks") == 0) start(10, deep);
   if (strcmp(kind, "leak") == 0) start(1, leak);
+  if (strcmp(kind, "mapped") == 0) blocks[0] = malloc(BLOCK);
   if (strcmp(kind, "mapped") == 0)
     memset(mmap(NULL, HELD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, HELD);
   if (strcmp(kind, "lock") == 0) {
