@@ -17,6 +17,7 @@
 #include "allocators/scalloc/frontend/returned_blocks.h"
 #include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/frontend/span_reclaim.h"
+#include "allocators/scalloc/policy/variants.h"
 #include "scalloc/every_step.h"
 #include "scalloc/traits.h"
 
@@ -26,7 +27,11 @@ namespace heaplab::scalloc::testing {
 template <unsigned Blocks>
 constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = true,
                               bool reuse_newest = false) {
-  config result{.name = "small", .blocks_in_span = [](const config&, std::size_t) { return Blocks; }};
+  config result = paper();
+  result.name = "small";
+  result.blocks_in_span = [](const config&, std::size_t) { return Blocks; };
+  result.guards_tails = result.searches_from_first = false;
+  result.span_header_bytes = 0;
   result.arena_bytes = 1 * mib;
   result.fine_span_bytes = 4 * kib;
   result.coarse_span_bytes = 4 * kib;

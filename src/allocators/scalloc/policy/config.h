@@ -2,7 +2,8 @@
 //
 // Each knob says what follows from its value. "Measured" refers to docs/archive, the campaign of the
 // departures from the paper; a section number refers to the paper. The value of a knob that names neither was
-// chosen by the argument in its comment.
+// chosen by the argument in its comment. Where the paper and the library differ a knob has no value here, and
+// paper() and standard() each name theirs.
 #pragma once
 
 #include <algorithm>
@@ -37,14 +38,14 @@ struct config {
 
   // Address space reserved once, at the first allocation. It bounds what spans may hold and costs nothing
   // else. At most 2^26 fine spans, as far as span numbers reach.
-  std::size_t arena_bytes = 1 * tib;
+  std::size_t arena_bytes;
   // Address space of a span of the fine zone, which grows from the bottom of the arena. A span holds blocks
   // of one class at a time: larger spans mean fewer visits to the span-pool and more memory tied to a class.
-  std::size_t fine_span_bytes = 64 * kib;
+  std::size_t fine_span_bytes;
   // Largest block of the fine zone. Larger blocks live in the coarse zone, which grows from the top.
-  std::size_t fine_block_limit = 8 * kib;
+  std::size_t fine_block_limit;
   // Address space of a span of the coarse zone. A span never touches the part that its blocks do not use.
-  std::size_t coarse_span_bytes = 2 * mib;
+  std::size_t coarse_span_bytes;
   // Largest block of a span. A larger block gets a mapping of its own.
   std::size_t span_block_limit = 1 * mib;
 
@@ -54,17 +55,17 @@ struct config {
   std::size_t linear_class_limit = 256;
   // Above linear_class_limit, the number of classes per doubling of size. 1 wastes up to half of a block, 4 a
   // fifth, 8 a ninth; more classes spread a program's blocks over more spans.
-  unsigned classes_per_doubling = 4;
+  unsigned classes_per_doubling;
   // From this block size on spans have colors, where there is room behind their blocks (size_classes.h).
-  std::size_t color_from_bytes = unlimited;
+  std::size_t color_from_bytes;
   // Spans with so many bytes of blocks may take a further page for that.
   std::size_t color_page_from_bytes = 256 * kib;
   // Bytes of a real span that hold no block, where the paper has the span's header. Records lie apart, so
   // that nothing is written there.
-  std::size_t span_header_bytes = 0;
+  std::size_t span_header_bytes;
   // The part of a virtual span that its real span does not use has no access: a stray write there faults
   // (paper, section 3.2). Costs system calls for a new span, and where a span changes its real-span size.
-  bool guards_tails = false;
+  bool guards_tails;
   // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
 
@@ -72,27 +73,27 @@ struct config {
 
   // A floating span becomes reusable by its owner when more than this percentage of its blocks is free. A low
   // value reuses memory early, with few blocks at a time. 100: only empty spans are used again.
-  unsigned reuse_percent = 80;
+  unsigned reuse_percent;
   // The order in which an owner uses its reusable spans. On: the span that became reusable last comes first
   // (LIFO), its blocks are still cached. Off: the span that became reusable first (FIFO, paper), which may
   // have more free blocks by now.
-  bool reuse_newest = false;
+  bool reuse_newest;
   // A hot span without local free blocks takes its remotely freed blocks back if they are more than this
   // percentage of its blocks, and floats otherwise. At most reuse_percent.
-  unsigned refill_percent = 80;
+  unsigned refill_percent;
   // The thread that frees the last block of a span returns the span to the pool at once (section 3.4). Off:
   // the owner returns the span when the owner next looks for one.
   bool eager_return = true;
   // A thread that frees a block in a span of an ended thread becomes the owner of the span, and frees faster
   // from then on. Off: such a span waits for a thread that needs a span of the class. Owners that free and
   // never allocate would keep all spans they adopted, however empty.
-  bool adopt_on_free = true;
+  bool adopt_on_free;
   // A thread that has no reusable span of a class left looks at one other class. If the thread has neither
   // allocated from that class nor freed into it since the last look, it hands over so many reusable spans of
   // the class: threads then share the spans of classes that they need in turns. A block of a span that was
   // handed over is later freed by a compare-and-swap. 0: living threads keep their spans (paper). Measured
   // (docs/decisions/0067).
-  unsigned idle_class_spans = 0;
+  unsigned idle_class_spans;
   // A thread that ends hands its spans over so many at a time, some microseconds, for which others may wait.
   unsigned abandon_step = 256;
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
@@ -103,7 +104,7 @@ struct config {
   // bounded (free_lists.h). So spans in use are bounded by CPUs instead of threads. More keeps threads apart,
   // at the price of a span for each thread and class. Precondition: most_cached > 0. 0: all threads have
   // (paper). Measured (docs/decisions/0098).
-  unsigned own_spans_per_column = 0;
+  unsigned own_spans_per_column;
   // A cache of freed blocks for each CPU, in front of the buffer that the threads of the CPU share: they take
   // the buffer's lock only where the cache is empty or full (calling_core.h). So memory is bounded by CPUs
   // instead of threads. Larger blocks, whose size class is computed and not looked up, are not cached.
@@ -113,27 +114,27 @@ struct config {
   // the blocks (free_lists.h). More cached blocks spare more moves of spans, and keep more spans from
   // becoming empty, for each thread and class. The limit moves between fewest_cached and most_cached, down by
   // cache_step. 0: no lists (paper).
-  std::uint32_t most_cached = 0;
-  std::uint32_t fewest_cached = 0;
-  std::uint32_t cache_step = 0;
+  std::uint32_t most_cached;
+  std::uint32_t fewest_cached;
+  std::uint32_t cache_step;
   // So many large blocks are cached for each class, as far as they fit (size_classes.h). A span holds so few
   // large blocks that without cached ones nearly every free moves a span.
-  std::uint32_t large_cached = 0;
+  std::uint32_t large_cached;
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;
   // Most blocks of a batch. Fewer leave malloc's fast path more often (docs/decisions/0056).
-  std::uint32_t fresh_batch_blocks = UINT32_MAX;
+  std::uint32_t fresh_batch_blocks;
 
   // --- realloc ---
 
   // realloc to a larger size returns a block at least this percentage larger than the old block. 0: as large
   // as asked (paper).
-  unsigned growth_percent = 0;
+  unsigned growth_percent;
   // realloc to a size that is dear to copy (size_classes.h) returns a block at least this percentage larger
   // than asked: pages that the program never writes cost no memory. 0: as large as asked (paper). Measured
   // (growing_buffers).
-  unsigned growth_ahead_percent = 0;
+  unsigned growth_ahead_percent;
 
   // --- the span-pool and memory of the system ---
 
@@ -146,20 +147,20 @@ struct config {
   // A thread whose own stack for a real-span size is empty looks at all stacks of all sizes, from the first
   // on (paper, listing 1). Off: at the stacks of its own size, from its own on, and then of the next
   // smaller sizes, so that threads meet less and spans change their size by little.
-  bool searches_from_first = false;
+  bool searches_from_first;
   // A free span is purged if its real span is larger than this (MADVISE_THRESHOLD of the original).
-  std::size_t purge_above = 32 * kib;
+  std::size_t purge_above;
   // Free spans that would be purged are retained instead while together they have no more than this plus
   // 1/retained_fine_divisor of the fine zone: a program that empties spans is likely to fill them again, and
   // each purged page then costs a page fault. 0: nothing is retained (paper).
-  std::size_t retained_span_bytes = 0;
+  std::size_t retained_span_bytes;
   // Retained memory may grow by 1/N of the fine zone: 16 bounds the memory that the program did not ask for
   // at 6 %. Tails of spans that passed to a class of smaller real spans may take as much again: a lower bound
   // purges tails that the next class faults in again. Measured (random_age --emptied-every).
   std::size_t retained_fine_divisor = 16;
   // Free spans exceed the bound while the background purge thread is there, which purges what no allocation
   // needed for a decay period; memory that grows elsewhere purges the excess first (span_pool.h).
-  bool retains_beyond_bound = false;
+  bool retains_beyond_bound;
   // A column of the pool that exceeds its quota has the quota raised by a quarter, at most by so many bytes
   // (split_account.h). With fewer, threads that empty spans raise quotas more often, which is where they
   // meet; with more, columns purge that much before the bound is reached.
@@ -175,17 +176,17 @@ struct config {
   // stay for good. The page faults of so much memory took milliseconds, a thread takes some tens of
   // microseconds. A smaller bound would give small programs a thread, which others see
   // (docs/decisions/0042). The thread may start at four fifths of the bound (split_account.h).
-  std::size_t idle_purge_bytes = unlimited;
+  std::size_t idle_purge_bytes;
   // Whether there is such a thread, unless the environment tells otherwise (settings.h).
   bool purges_when_idle = true;
   // Whole free pages inside spans in use go back to the system (hole_sweep.h), at malloc_trim and, where
   // there is an idle purge, from spans that nobody changed for a decay period.
-  bool purges_holes = false;
+  bool purges_holes;
   // A thread asks for a look at holes after its frees made spans of so many bytes reusable or free, and the
   // background purge thread looks where all spans have so much address space. Less asks for the thread in
   // small programs, where holes are no more than this.
   std::size_t hole_sweep_bytes = 16 * mib;
-  huge_page_policy huge_pages = huge_page_policy::never;
+  huge_page_policy huge_pages;
   // With huge_page_policy::grown, the fine zone grows in parts of so many bytes, or of 1/huge_part_divisor of
   // the zone, each of which gets huge pages where the spans of as much before it are dense (arena.h). Smaller
   // parts follow the program faster, with a system call each.
@@ -201,7 +202,7 @@ struct config {
   // --- large blocks: those above span_block_limit ---
 
   // Bytes of freed large blocks that may be retained for reuse instead of being unmapped. 0: none (paper).
-  std::size_t retained_large_bytes = 0;
+  std::size_t retained_large_bytes;
   // Places in the first table of the registry of large blocks, a power of two. A table is at most half full;
   // then one of twice the size takes over.
   std::size_t first_registry_entries = os_pages::largest_page_bytes / 16;

@@ -31,32 +31,40 @@ constexpr unsigned dense_blocks(const config& self, std::size_t block_bytes) {
 }
 
 constexpr config standard() {
-  config result{.name = "scalloc", .blocks_in_span = dense_blocks};
-  // A span that is smaller than a page could not be purged.
-  result.fine_span_bytes = std::max(16 * kib, os_pages::largest_page_bytes);
-  result.coarse_span_bytes = 1 * mib;
-  result.purge_above = 8 * kib;
-  result.reuse_percent = 15;
-  result.reuse_newest = true;
-  result.refill_percent = 10;
-  result.adopt_on_free = false;
-  result.idle_class_spans = 4;
-  result.own_spans_per_column = 32;
-  result.most_cached = 128;
-  result.fewest_cached = 24;
-  result.cache_step = 16;
-  result.large_cached = 16;
-  result.fresh_batch_blocks = 64;
-  result.color_from_bytes = 1 * kib;
-  result.growth_percent = 25;
-  result.growth_ahead_percent = 50;
-  result.retained_span_bytes = 32 * mib;
-  result.retains_beyond_bound = true;
-  result.retained_large_bytes = 64 * mib;
-  result.idle_purge_bytes = 16 * mib;
-  result.purges_holes = true;
-  result.huge_pages = huge_page_policy::grown;
-  return result;
+  return {
+      .name = "scalloc",
+      .arena_bytes = 1 * tib,
+      // A span that is smaller than a page could not be purged.
+      .fine_span_bytes = std::max(16 * kib, os_pages::largest_page_bytes),
+      .fine_block_limit = 8 * kib,
+      .coarse_span_bytes = 1 * mib,
+      .classes_per_doubling = 4,
+      .color_from_bytes = 1 * kib,
+      .span_header_bytes = 0,
+      .guards_tails = false,
+      .blocks_in_span = dense_blocks,
+      .reuse_percent = 15,
+      .reuse_newest = true,
+      .refill_percent = 10,
+      .adopt_on_free = false,
+      .idle_class_spans = 4,
+      .own_spans_per_column = 32,
+      .most_cached = 128,
+      .fewest_cached = 24,
+      .cache_step = 16,
+      .large_cached = 16,
+      .fresh_batch_blocks = 64,
+      .growth_percent = 25,
+      .growth_ahead_percent = 50,
+      .searches_from_first = false,
+      .purge_above = 8 * kib,
+      .retained_span_bytes = 32 * mib,
+      .retains_beyond_bound = true,
+      .idle_purge_bytes = 16 * mib,
+      .purges_holes = true,
+      .huge_pages = huge_page_policy::grown,
+      .retained_large_bytes = 64 * mib,
+  };
 }
 
 // What sleeping threads and thousands of threads want: memory is bounded by CPUs.
@@ -69,15 +77,39 @@ constexpr config cores() {
 }
 
 constexpr config paper() {
-  config result{.name = "scalloc-paper", .blocks_in_span = paper_blocks};
-  result.arena_bytes = 32 * tib;
-  result.fine_span_bytes = 2 * mib;
-  result.fine_block_limit = result.span_block_limit;
-  result.classes_per_doubling = 1;
-  result.span_header_bytes = 128;
-  result.searches_from_first = true;
-  result.guards_tails = true;
-  return result;
+  return {
+      .name = "scalloc-paper",
+      .arena_bytes = 32 * tib,
+      .fine_span_bytes = 2 * mib,
+      .fine_block_limit = 1 * mib,
+      .coarse_span_bytes = 2 * mib,
+      .classes_per_doubling = 1,
+      .color_from_bytes = unlimited,
+      .span_header_bytes = 128,
+      .guards_tails = true,
+      .blocks_in_span = paper_blocks,
+      .reuse_percent = 80,
+      .reuse_newest = false,
+      .refill_percent = 80,
+      .adopt_on_free = true,
+      .idle_class_spans = 0,
+      .own_spans_per_column = 0,
+      .most_cached = 0,
+      .fewest_cached = 0,
+      .cache_step = 0,
+      .large_cached = 0,
+      .fresh_batch_blocks = UINT32_MAX,
+      .growth_percent = 0,
+      .growth_ahead_percent = 0,
+      .searches_from_first = true,
+      .purge_above = 32 * kib,
+      .retained_span_bytes = 0,
+      .retains_beyond_bound = false,
+      .idle_purge_bytes = unlimited,
+      .purges_holes = false,
+      .huge_pages = huge_page_policy::never,
+      .retained_large_bytes = 0,
+  };
 }
 
 // What a defender wants. Freed large blocks lose access or go back to the system: whoever still uses such a
