@@ -5,7 +5,8 @@ that foreign load changes nothing. For the rest of its life, a thread waits for 
 executions back to back, all figures are of all of them together.
 
 The last look is at a process that has ended, whose counts the kernel keeps until it is waited for. heaplab
-itself waits for a CPU before that look: that time is no part of the process's life.
+may wait for a CPU before that look, so that a life seems longer. Of executions in a row the least waiting
+counts: most are looked at in time, and a program that does wait does so in all of them.
 """
 
 import contextlib
@@ -44,15 +45,13 @@ class Observer:
 
     _lives: dict[Thread, ThreadLife] = field(default_factory=dict)
     _together: set[frozenset[Thread]] = field(default_factory=set)  # the threads of each look
-    _late: dict[int, float] = field(default_factory=dict)  # s by which the last look at each leader was late
-    _own_delay: float = 0.0  # s that heaplab had waited for a CPU at the last look
+    _leaders: dict[Thread, None] = field(default_factory=dict)  # the first thread of each execution
     _looks: int = 0
     _oddities: dict[str, None] = field(default_factory=dict)  # in the order found
 
     def look(self, at: float, tree: Sequence[int]) -> None:
-        together, leader, before = set(), tree[0], self._own_delay
-        self._own_delay = own_delay()
-        self._late[leader] = self._own_delay - before if leader in self._late else 0.0
+        together, leader = set(), tree[0]
+        self._leaders[leader, leader] = None
         for pid in tree:
             with contextlib.suppress(OSError):
                 for thread, ran, delayed in threads_of(pid):
@@ -71,11 +70,9 @@ class Observer:
             return None
         ran = (process.user_time + process.system_time) * process.executions
         delayed = sum(life.delayed for life in self._lives.values())
-        most = max(map(len, self._together))
-        whole = process.wall_time * process.executions
-        wall = min(whole, max(whole - sum(self._late.values()), ran / most))
+        wall = process.wall_time * process.executions
         # A new process has a delay from before its program began, which a thread's own time cannot hold.
-        busy = min(ran + delayed, max(ran, wall * most))
+        busy = min(ran + delayed, max(ran, wall * max(map(len, self._together))))
         workers = {of: life for of, life in self._lives.items() if life.busy > WORKING * process.wall_time}
         worked, lived = busy, wall
         if any(len(together & workers.keys()) > 1 for together in self._together):
@@ -84,13 +81,12 @@ class Observer:
             # the lives of threads are known from the first look to the last
             worked = sum(life.busy - life.busy_at_first for life in workers.values())
             lived = sum(life.last - life.first for life in workers.values())
+        elif process.executions > 1:
+            lives = [self._lives[leader] for leader in self._leaders if leader in self._lives]
+            ended = [(life.busy, life.last) for life in lives if life.last]
+            worked, lived = max([(worked, lived), *ended], key=lambda part: part[0] / part[1])
         waiting = min(1.0, max(0.0, 1 - worked / lived)) if lived else 0.0
         return Behaviour(busy=busy / wall, waiting=waiting, oddities=list(self._oddities))
-
-
-def own_delay() -> float:
-    """Seconds that heaplab has waited for a CPU."""
-    return next(delayed for _, _, delayed in threads_of(os.getpid()))
 
 
 def threads_of(pid: int) -> Iterator[tuple[int, float, float]]:

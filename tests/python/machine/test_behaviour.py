@@ -17,7 +17,6 @@ Look = tuple[float, dict[int, list[tuple[int, float, float]]]]
 @pytest.fixture
 def observer(monkeypatch: pytest.MonkeyPatch) -> Observer:
     monkeypatch.setattr(behaviour, "oddities_of", lambda _pid, _leader: iter(()))
-    monkeypatch.setattr(behaviour, "own_delay", lambda: 0.0)
     return Observer()
 
 
@@ -93,16 +92,17 @@ def test_of_several_threads_a_few_looks_tell_too_little(
     assert observer.behaviour(counted(wall=1.0, cpu=1.0)) is None
 
 
-def test_what_heaplab_waits_before_its_last_look_is_no_part_of_a_program(
-    observer: Observer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("slept", "waiting"), [(0.0, 0.0), (0.020, 0.5)])
+def test_of_executions_in_a_row_the_least_waiting_counts(
+    observer: Observer, monkeypatch: pytest.MonkeyPatch, slept: float, waiting: float
 ) -> None:
-    """The program computed for 20 ms; heaplab waited 5 ms for a CPU while it ran, and 30 ms after its end."""
-    for at, ran, own_delay in ((0.0, 0.0, 9.0), (0.010, 0.010, 9.005), (0.050, 0.020, 9.035)):
-        monkeypatch.setattr(behaviour, "own_delay", lambda told=own_delay: told)
-        look(observer, monkeypatch, [(at, {1: [(1, ran, 0.0)]})])
-    found = observer.behaviour(counted(wall=0.050, cpu=0.020))
+    """Each computes for 20 ms; heaplab looks at two of three only 30 ms after their end."""
+    ends = [0.020 + slept + late for late in (0.030, 0.0, 0.030)]
+    for pid, end in enumerate(ends, 1):
+        look(observer, monkeypatch, [(0.0, {pid: [(pid, 0.0, 0.0)]}), (end, {pid: [(pid, 0.020, 0.0)]})])
+    found = observer.behaviour(counted(wall=sum(ends) / 3, cpu=0.020, executions=3))
     assert found
-    assert (found.busy, found.waiting) == (pytest.approx(1.0), pytest.approx(0.0))
+    assert found.waiting == pytest.approx(waiting)
 
 
 def test_the_last_look_is_at_a_process_that_has_ended() -> None:
