@@ -65,12 +65,12 @@ def cell(program: Path, kind: str, library: str, given: argparse.Namespace, fold
     pipe = subprocess.PIPE
     with subprocess.Popen([program, kind], stdin=pipe, stdout=pipe, env=environment) as process:
         time.sleep(given.aged)
-        found = [verdicts(process.pid, given.seconds)]
+        answers = [verdicts(process.pid, given.seconds)]
         if program.name == "served":
-            found.append(largest_site(process.pid, given.seconds, folder))
+            answers.append(largest_site(process.pid, given.seconds, folder))
         goes_on = process.poll() is None
         process.kill()
-    return ", ".join([*found, *([] if goes_on else ["THE PROCESS ENDED"])])
+    return ", ".join([*answers, *([] if goes_on else ["THE PROCESS ENDED"])])
 
 
 def main() -> None:
