@@ -1,6 +1,7 @@
 // The life of spans with one thread at work at a time: every state is reached, and left, as the paper has it.
 #include <gtest/gtest.h>
 
+#include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/small_heap.h"
 
@@ -13,6 +14,14 @@ constexpr config no_reuse = small_config<4>(100);
 constexpr config lazy_return = small_config<4>(50, false);
 constexpr config newest_first = small_config<4>(50, true, true);
 constexpr config no_adoption = without_adoption<4>();
+
+constexpr config hundred_blocks(const config& from) {
+  config result = small_config<100>(from.reuse_percent);
+  result.fine_span_bytes = result.coarse_span_bytes = 32 * kib;
+  return result;
+}
+constexpr config share_of_the_library = hundred_blocks(standard());
+constexpr config share_of_the_paper = hundred_blocks(paper());
 
 template <const config& Config>
 struct heap_of : small_heap<concurrent::std_sync, Config> {
@@ -60,6 +69,21 @@ TEST_F(frontend_test, floats_a_dry_span_and_reuses_it_past_the_threshold) {
   EXPECT_EQ(state_of(blocks[3]), span_state::reusable);
   EXPECT_EQ(allocate(0), blocks[2]) << "the newest free block of the reusable span";
   EXPECT_EQ(state_of(blocks[3]), span_state::hot);
+}
+
+template <const config& Config>
+void expect_reuse_past(unsigned percent) {
+  heap_of<Config> tested{1};
+  tested.take(0, 101);
+  for (unsigned index = 0; index < percent; ++index) tested.free(0, tested.blocks[index]);
+  EXPECT_EQ(tested.state_of(tested.blocks[99]), span_state::floating) << percent;
+  tested.free(0, tested.blocks[percent]);
+  EXPECT_EQ(tested.state_of(tested.blocks[99]), span_state::reusable) << percent;
+}
+
+TEST(frontend, reuses_a_span_past_the_share_of_the_library_and_of_the_paper) {
+  expect_reuse_past<share_of_the_library>(15);
+  expect_reuse_past<share_of_the_paper>(80);
 }
 
 // Two spans become reusable, one after the other; returns which of them is used again first, 0 or 1.
