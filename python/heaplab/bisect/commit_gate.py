@@ -17,9 +17,9 @@ from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import request_of
 from heaplab.comparison.run_campaign import is_measured
 from heaplab.comparison.shown_results import load
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import auto_budget, run_gate
-from heaplab.gate.whole_budget import WholeBudget
 from heaplab.machine import host
 from heaplab.options.given_options import GateOptions, Subject
 from heaplab.options.measuring_options import COUNTERS, ONLY_CALLGRIND

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -144,9 +143,7 @@ def begin_locked(
             )
             return go_on(results, again, {item.allocator: item for item in request.libraries}, lock)
         earlier = results.campaign
-    began = time.monotonic()
     campaign = tried(campaign)
-    spent = time.monotonic() - began
     lock = lock or ResultsLock(path)
     if earlier is None and path.exists():
         raise UsageError(f"{path}: another heaplab wrote it meanwhile")
@@ -160,7 +157,7 @@ def begin_locked(
     for timing in request.timings.values():
         opened.append(timing)
     timings = dict(request.timings)
-    return OpenedCampaign(campaign, libraries, opened, [], moved=moved, spent=spent, timings=timings)
+    return OpenedCampaign(campaign, libraries, opened, [], moved=moved, timings=timings)
 
 
 def resume(results: store.Results, libraries: dict[str, Arm], budget: float | None = None) -> OpenedCampaign:

@@ -28,6 +28,7 @@ PATIENCE = 3  # number of time limits that the first execution may take, so that
 QUICK_S = 0.5  # a faster program has several pilot runs, because the first one reads files from the disk
 PILOT_RUNS = 5
 FEWEST_ARMS = 2  # of a comparison
+ALL = 0.995  # of a budget, in whole per cent
 ROOM = 1.1  # a suggested budget is larger than the measured time by this factor
 
 
@@ -79,7 +80,7 @@ class PilotRunner:
         covered = [] if campaign.instructions else self._covered(campaign, cell)
         pilot = Pilot(wall_time=wall, executions=executions, memory=seen, coverage=covered)
         tried = campaign.model_copy(update={"pilot": pilot})
-        self.say(outcome_of_pilot(tried, cell, limit))
+        self.say(outcome_of_pilot(tried, cell, limit, self.share))
         return tried
 
     def _with_those_that_fit(self, campaign: Campaign, cell: Cell, wall: float) -> Campaign:
@@ -229,15 +230,14 @@ def too_long(campaign: Campaign, measured: Sequence[tuple[Cell, float]], share: 
         return ""
     blocks = (plan.ROUNDS_AT_LEAST, FEWEST_PAIRS)
     two, enough = (ROOM * block * number / share for number in blocks)
-    part, fewer = (f"{share:.0%} of ", "") if share < 1 else ("", "; fewer --allocators need less")
     longest = duration(max(wall for _, wall in measured))
     took = f"one run took {longest}" if len(measured) == 1 else f"runs took up to {longest}"
     return (
         f"{measured[0][0].workload.title}: {took}, so two blocks of "
         f"{sum(runs_of(cell, 1) for cell, _ in measured)} runs "
-        f"do not fit in {part}the budget of {duration(campaign.budget / share)}; "
+        f"do not fit in {budget_in_words(campaign.budget, share)}; "
         f"--budget {as_option(two)} is enough for two, --budget {as_option(enough)} for the "
-        f"{FEWEST_PAIRS} that a verdict takes{fewer}"
+        f"{FEWEST_PAIRS} that a verdict takes; fewer arms need less"
     )
 
 
@@ -263,7 +263,7 @@ def endless(campaign: Campaign, cell: Cell, patience: float) -> str:
     )
 
 
-def outcome_of_pilot(campaign: Campaign, cell: Cell, limit: float) -> str:
+def outcome_of_pilot(campaign: Campaign, cell: Cell, limit: float, share: float) -> str:
     """The findings of the pilot runs, and their consequences for the runs."""
     pilot = campaign.pilot
     assert pilot
@@ -276,8 +276,14 @@ def outcome_of_pilot(campaign: Campaign, cell: Cell, limit: float) -> str:
     may = f"one run takes {duration(pilot.wall_time)} and may take {duration(limit)}"
     if campaign.time_limit or campaign.budget is None:
         return may
-    fit = f"two blocks of {len(cell.allocators)} runs in the budget of {duration(campaign.budget)}"
+    fit = f"two blocks of {len(cell.allocators)} runs in {budget_in_words(campaign.budget, share)}"
     return f"{may} ({fit}; --time-limit changes that)"
+
+
+def budget_in_words(budget: float, share: float) -> str:
+    """The budget of a campaign as a share of the user's."""
+    part = f"{share:.0%} of " if share < ALL else ""
+    return f"{part}the budget of {duration(budget / share)}"
 
 
 def as_option(seconds: float) -> str:

@@ -296,8 +296,9 @@ class Runner:
             return
         five = OVER * (elapsed + self._pace() * (self._least * 5 / plan.ROUNDS_AT_LEAST - self._finished))
         raise HeaplabError(
-            f"two blocks of every cell take about {whole:.0f} s, more than the budget of {budget:.4g} "
-            f"s; the five that a verdict takes need --budget {five:.0f}s, or fewer arms or experiments"
+            f"two blocks of every cell take about {whole:.0f} s, more than the {budget:.4g} s that the "
+            f"budget has for them; the five that a verdict takes need --budget {five:.0f}s, or fewer arms "
+            "or experiments"
         )
 
     def _pace(self) -> float:

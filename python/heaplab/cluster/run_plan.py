@@ -36,6 +36,7 @@ from heaplab.options.given_options import Subject
 from heaplab.options.option_types import DEFAULT_PARENT, DURATION
 from heaplab.results.checked import Spec
 from heaplab.results.records import Arm
+from heaplab.screen.notes import note
 from heaplab.version import __version__
 
 OF_MACHINES = ("nodes", "cpus", "architecture")
@@ -97,6 +98,10 @@ def make_plan(
     if wanted.thread_counts:
         counts = topology.thread_counts(len(topology.usable()))
         tried = replace(benchmark, experiments=with_threads(benchmark.experiments, benchmark.scale, counts))
+    bundle = bundles.make(output, arms if wanted.bundle else [], more, wanted.wheels)
+    pilot = plan_pilot.pilot(tried, arms, wanted.seed, quiet=quiet)
+    if line := pilot.outlook(wanted.precision, budget):
+        note(line)
     content = PlanFile(
         hash="",
         heaplab=__version__,
@@ -109,10 +114,10 @@ def make_plan(
         threads=wanted.thread_counts,
         fit_blocks=None if wanted.blocks else benchmark.fit_blocks,
         input=benchmark.input,
-        bundle=bundles.make(output, arms if wanted.bundle else [], more, wanted.wheels),
+        bundle=bundle,
         experiments=[item.model_dump(mode="json") for item in benchmark.experiments],
         workloads={name: work.model_dump(mode="json") for name, work in benchmark.workloads.items()},
-        timings=plan_pilot.timings(tried, arms, wanted.seed, quiet=quiet),
+        timings=pilot.timings,
         arms=[planned(arm, given) for arm in arms],
         machines=kinds,
         shards=shards,

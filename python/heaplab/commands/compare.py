@@ -10,16 +10,16 @@ from heaplab.options.arm_options import GIVEN_COMMAND
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.measuring_options import (
     ARMS,
-    BUDGET_OR_AUTO,
     EXPERIMENT,
     HOOKS,
-    HOW_ELSE,
+    HOW,
     NO_DEEP_BINDING,
     SUITE,
+    begin,
     given_among,
     taking,
 )
-from heaplab.options.option_types import AUTO, LONGEST_AUTO_S, PLACE
+from heaplab.options.option_types import PLACE
 from heaplab.options.program_command import ProgramOrTraceCommand
 from heaplab.options.server_options import FIELDS, SERVER_OPTIONS
 from heaplab.screen import exit_status
@@ -64,7 +64,7 @@ GROUPS = {
 )
 @NO_DEEP_BINDING
 @click.option("--fit", "fits", is_flag=True, help="Find the least memory limits that PROGRAM needs.")
-@taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, [BUDGET_OR_AUTO, *HOW_ELSE])
+@taking(HOOKS, SERVER_OPTIONS, replay_options.REPLAY_OPTIONS, ARMS, HOW)
 @click.pass_obj
 def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) -> int:
     """Compare allocators on experiments, on PROGRAM, its trace or its twin; or compare commands.
@@ -85,15 +85,14 @@ def compare(extra: tuple[Path, ...], /, all_publications: bool, **options: Any) 
       heaplab compare --ready tcp:{port} --load 'redis-benchmark -p {port} -t set' --take redis-benchmark \\
         --idle 1s --allocators jemalloc,tcmalloc --budget 1m -- redis-server --port {port}
     """
+    begin(options)
     exit_status.refuse_small_address_space()
     from heaplab.comparison import run_compare, run_publications
 
     options["experiments"] = [name for names in options["experiments"] for name in names]
-    if automatic := options["budget"] == AUTO:
-        options["budget"] = LONGEST_AUTO_S
     serving, replaying = given_among(options, FIELDS), given_among(options, replay_options.NAMES)
     of_subject = {name: options.pop(name) for name in Subject.ASKED}
     subject = Subject(serving=serving, replaying=replaying, **of_subject)
     if all_publications:
         return run_publications.run_all(extra, subject, ComparisonOptions(**options))
-    return run_compare.compare(extra, subject, ComparisonOptions(**options, automatic=automatic))
+    return run_compare.compare(extra, subject, ComparisonOptions(**options))

@@ -1,6 +1,5 @@
 """`heaplab gate`: fails where NEW is worse than OLD."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +7,8 @@ import click
 
 from heaplab.options.gate_options import BASELINE, LIMITS, OUTPUTS, GateCommand
 from heaplab.options.given_options import GateOptions
-from heaplab.options.measuring_options import HOW_ELSE, taking
-from heaplab.options.option_types import AUTO, DURATION_OR_AUTO
+from heaplab.options.measuring_options import HOW_ELSE, begin, taking
+from heaplab.options.option_types import DURATION_OR_AUTO
 
 
 @click.command(cls=GateCommand)
@@ -52,13 +51,12 @@ def gate(extra: tuple[Path, ...], /, old: str, new: str, program: tuple[str, ...
       heaplab gate --baseline ls.json --update --budget 20s -- ls -l
       heaplab gate --baseline ls.json --budget 20s -- ls -l
     """
-    began = time.monotonic()  # of the budget: on a busy machine the imports below take seconds
+    begin(options)
     from heaplab.gate import auto_budget, run_baseline, run_gate
 
-    automatic = options["budget"] == AUTO
-    if automatic:
+    if options["automatic"]:
         options["budget"] = auto_budget.FIRST_LOOK_S
-    asked = GateOptions(**options, automatic=automatic, began=began)
+    asked = GateOptions(**options)
     if asked.baseline or asked.update:
         return run_baseline.gate(extra, old, new, program, asked)
     return run_gate.gate(extra, old, new, program, asked)

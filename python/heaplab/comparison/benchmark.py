@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from heaplab.campaign.begin_or_resume import Measurement, Request
 from heaplab.catalog.contents import Catalog
@@ -15,6 +16,7 @@ from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm
 from heaplab.results.server_spec import Server
 
+AUTO_BLOCKS = 200  # at most, with --budget auto
 SUITES = DEFAULT_PARENT / "compare"  # the folder of experiments of the catalog
 
 
@@ -24,6 +26,11 @@ class Benchmark(Measurement):
 
     folder: Path
     budget: float | None = None  # s
+
+    def with_most_blocks(self) -> Self:
+        """As many blocks as --budget auto may take."""
+        experiments = [item.with_most_blocks(AUTO_BLOCKS) for item in self.experiments]
+        return replace(self, experiments=experiments)
 
 
 def benchmark_of(catalog: Catalog, arms: Sequence[Arm], subject: Subject, quiet: bool) -> Benchmark:

@@ -12,11 +12,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Self
 
 from heaplab.campaign.trial import Forecast
 from heaplab.comparison.planned_experiment import PlannedExperiment
-from heaplab.text.units import duration
+from heaplab.text.units import counted, duration
 
 MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report
 MOST_SHARES = 3  # that the smallest step of an experiment may take
@@ -63,6 +64,17 @@ def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperimen
         known,
         key=lambda entry: (entry.complete, entry.least is None, entry.least.seconds if entry.least else 0.0),
     )
+
+
+def room_in_words(least: Sequence[Forecast], left: float) -> str:
+    """How many of the smallest steps `left` seconds have room for, and what all need; "" without any."""
+    known = sorted(MARGIN * forecast.seconds for forecast in least if not forecast.unknown)
+    if not known:
+        return ""
+    fit = sum(until <= left for until in accumulate(known))
+    need = f"this machine needs about {duration(sum(known))} for {counted(len(known), 'experiment')}"
+    room = "" if fit == len(known) else f"; the budget has room for {fit}, the shortest first"
+    return f"{need} at the smallest scale{room}"
 
 
 def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:

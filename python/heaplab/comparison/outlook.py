@@ -28,6 +28,7 @@ class BudgetOutlook:
 
     tells: float  # the difference that is to be told: 0.05 is 5 %
     budget: float | None  # s
+    share: float = 1.0  # of the user's budget
     leaves_out: bool = False  # whether a program's allocators for which there is no room are left out
     left_out: set[str] = field(default_factory=set)  # the allocators that are not run any more
     is_told: bool = False
@@ -76,7 +77,7 @@ class BudgetOutlook:
         if forecast.needed > forecast.most:
             said += [f"it takes {forecast.needed} blocks, and at most {forecast.most} are measured"]
         elif whole > forecast.left:
-            budget = SPARE * ((self.budget or 0) - forecast.left + whole)
+            budget = SPARE * ((self.budget or 0) - forecast.left + whole) / self.share
             said += [f"--budget {as_option(budget)} has room for all"]
         return "; ".join(said)
 

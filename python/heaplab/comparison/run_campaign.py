@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -48,6 +49,7 @@ def opened_at(
     campaign's part of the user's budget; `facts` are recorded beside the facts of the machine; `leaves_out`:
     see PilotRunner.
     """
+    began = time.monotonic()
     needed = needed_by(campaigns.campaign_of(request))
     sentences: list[str] = []
     with bar_of(options, request.budget) as bar:
@@ -60,7 +62,7 @@ def opened_at(
         note(line)
     if opened.moved:
         note(f"earlier results are kept as {opened.moved}")
-    return opened, needed
+    return replace(opened, spent=time.monotonic() - began), needed
 
 
 def is_measured(folder: Path, request: Request) -> bool:

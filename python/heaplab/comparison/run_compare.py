@@ -1,7 +1,6 @@
 """What `heaplab compare` does: it measures, then prints and writes the report."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -24,6 +23,7 @@ from heaplab.comparison.outlook import BudgetOutlook, told_at
 from heaplab.comparison.run_campaign import needed_by, opened_for, run_campaign
 from heaplab.comparison.shown_commands import shown_commands
 from heaplab.comparison.shown_results import tell
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import UsageError
 from heaplab.options import replay_options
 from heaplab.options.given_options import ComparisonOptions, Subject
@@ -32,8 +32,6 @@ from heaplab.results import spec, store
 from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm, Campaign
 from heaplab.screen.notes import note
-
-AUTO_BLOCKS = 200  # at most, with --budget auto
 
 
 def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOptions) -> int:
@@ -62,8 +60,7 @@ def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
     if options.no_deep_binding:
         arms = [chosen_arms.without_deep_binding(arm) for arm in arms]
     if options.automatic:
-        experiments = [item.with_most_blocks(AUTO_BLOCKS) for item in benchmark.experiments]
-        benchmark = replace(benchmark, experiments=experiments)
+        benchmark = benchmark.with_most_blocks()
     return measure(request_of(benchmark, arms, options), benchmark.folder, options)
 
 
@@ -119,7 +116,8 @@ def measure(request: Request, folder: Path, options: ComparisonOptions) -> int:
     if options.show_command:
         click.echo("\n".join(shown_commands(request)))
         return 0
-    return report_on(*opened_for(request, folder, options, leaves_out=True), options)
+    asked, share = WholeBudget.with_report(request.budget, options.began).rest(request)
+    return report_on(*opened_for(asked, folder, options, share, leaves_out=True), options, request.budget)
 
 
 def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> int:
@@ -130,8 +128,11 @@ def finish(extra: tuple[Path, ...], place: Path, options: ComparisonOptions) -> 
         note(f"{results.path}: complete, nothing left to measure")
         return tell(results.path, quiet=options.quiet, as_json=options.as_json)
     again = arms_again(catalogs.load(extra), results, options)
-    opened = campaigns.resume(results, again, options.budget)
-    return report_on(opened, needed_by(results.campaign), options)
+    budget = options.budget
+    if budget is not None:
+        budget = WholeBudget.with_report(budget, options.began).within(budget)
+    opened = campaigns.resume(results, again, budget)
+    return report_on(opened, needed_by(results.campaign), options, options.budget or opened.campaign.budget)
 
 
 def refuse_changes(campaign: Campaign, options: ComparisonOptions) -> None:
@@ -166,9 +167,10 @@ def arms_again(catalog: Catalog, results: store.Results, options: ComparisonOpti
     }
 
 
-def report_on(opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions) -> int:
-    """Measure the missing runs, then print the summary and write the report."""
-    campaign = opened.campaign
-    outlook = BudgetOutlook(told_at(campaign.precision), campaign.budget, leaves_out=True)
+def report_on(
+    opened: OpenedCampaign, needed: dict[str, int], options: ComparisonOptions, budget: float | None
+) -> int:
+    """Measure the missing runs, then print the summary and write the report. `budget` is the user's."""
+    outlook = BudgetOutlook(told_at(opened.campaign.precision), budget, leaves_out=True)
     stopped = run_campaign(opened, needed, options, outlook=outlook)
     return tell(opened.store.path, quiet=options.quiet, as_json=options.as_json, stopped=bool(stopped))

@@ -5,7 +5,6 @@ arms: ablations are measured with their variants, and strategies under the C lib
 among the experiments by divided_budget.py.
 """
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,11 +21,14 @@ from heaplab.comparison.divided_budget import (
     ScaledExperiment,
     how_long,
     queue,
+    room_in_words,
     turn_of,
 )
+from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.planned_experiment import arms_of, planned_of
 from heaplab.comparison.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
 from heaplab.comparison.shown_results import REPORT_NAME
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.option_types import DEFAULT_PARENT
@@ -34,6 +36,7 @@ from heaplab.output import write_text
 from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.results import spec, store
 from heaplab.screen.notes import note
+from heaplab.stats import THRESHOLD
 from heaplab.text import units
 from heaplab.text.units import duration
 
@@ -56,7 +59,7 @@ def run_all(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
     note(f"{complete} of {units.counted(len(names), 'experiment')} complete")
     ahead = [entry for entry in known if entry.begun != 0 or not entry.complete]
     if options.budget:
-        measure_within(ahead, options.budget, options)
+        measure_within(ahead, WholeBudget.with_report(options.budget, options.began), options)
     else:
         measure_each(ahead, options)
     write_page(catalog, [entry.steps[0].file for entry in known], folder)
@@ -136,12 +139,13 @@ def in_a_line(forecast: Forecast, experiments: int) -> str:
     return said
 
 
-def measure_within(ahead: Sequence[ScaledExperiment], budget: float, options: ComparisonOptions) -> None:
+def measure_within(ahead: Sequence[ScaledExperiment], whole: WholeBudget, options: ComparisonOptions) -> None:
     """Measure as many experiments as the budget has room for, each at the largest scale that fits."""
-    ends = time.monotonic() + budget
-    with bar_of(options, budget) as bar:
+    with bar_of(options, whole.seconds) as bar:
         waiting = queue(ahead, bar.tick)
-        while waiting and (left := ends - time.monotonic()) > 0:
+        if line := room_in_words([each.least for each in waiting if each.least], whole.left):
+            bar.note(line)
+        while waiting and (left := whole.left) > 0:
             experiment, *waiting = waiting
             turn = turn_of(experiment, left / (1 + len(waiting)), left, bar.tick)
             if turn:
@@ -166,7 +170,9 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> None:
             f"{planned.name}: a run may use {memory_needs.in_words(most)} on this machine; cells that need "
             f"more, up to {memory_needs.in_words(largest)}, will fail, and the others are measured"
         )
-    stopped = run_campaign(planned.opened(turn.seconds, turn.why), needed, options, TO_GO_ON)
+    outlook = BudgetOutlook(THRESHOLD + options.precision, turn.seconds)
+    opened = planned.opened(turn.seconds, turn.why)
+    stopped = run_campaign(opened, needed, options, TO_GO_ON, outlook=outlook)
     results = store.load(planned.file)
     if stopped == interrupted(TO_GO_ON):
         raise click.exceptions.Exit(1)

@@ -9,10 +9,10 @@ from statistics import fmean
 from heaplab import analysis
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError
 from heaplab.gate.auto_budget import in_words
 from heaplab.gate.count_instructions import BLOCKS, counted
-from heaplab.gate.whole_budget import WholeBudget
 from heaplab.machine import callgrind
 from heaplab.options.given_options import GateOptions
 from heaplab.results.records import Run

@@ -11,9 +11,9 @@ from heaplab import analysis
 from heaplab.catalog import contents as catalogs
 from heaplab.comparison.benchmark import request_of
 from heaplab.comparison.shown_results import load
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import baseline_file, run_gate
-from heaplab.gate.whole_budget import WholeBudget
 from heaplab.machine import callgrind
 from heaplab.options.arm_options import GivenAllocator, GivenCommand
 from heaplab.options.given_options import GateOptions, Subject

@@ -21,12 +21,12 @@ from heaplab.comparison.benchmark import Benchmark, benchmark_of, benchmark_of_c
 from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.run_campaign import TO_GO_ON, opened_for, run_campaign
 from heaplab.comparison.shown_results import load, without_figure
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import auto_budget
 from heaplab.gate.count_instructions import counted, is_uncounted
 from heaplab.gate.fall_back import PointlessTimes, counts_of_silent
-from heaplab.gate.whole_budget import WholeBudget
 from heaplab.options.arm_options import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.options.given_options import GateOptions, Subject
 from heaplab.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND, refuse_program_beside_suite

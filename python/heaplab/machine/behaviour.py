@@ -83,8 +83,9 @@ class Observer:
             lived = sum(life.last - life.first for life in workers.values())
         elif process.executions > 1:
             lives = [self._lives[leader] for leader in self._leaders if leader in self._lives]
-            ended = [(life.busy, life.last) for life in lives if life.last]
-            worked, lived = max([(worked, lived), *ended], key=lambda part: part[0] / part[1])
+            parts = [(life.busy - life.busy_at_first, life.last - life.first) for life in lives]
+            parts = [(worked, lived), *(part for part in parts if part[1] > 0)]
+            worked, lived = max(parts, key=lambda part: part[0] / part[1])
         waiting = min(1.0, max(0.0, 1 - worked / lived)) if lived else 0.0
         return Behaviour(busy=busy / wall, waiting=waiting, oddities=list(self._oddities))
 

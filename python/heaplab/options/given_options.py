@@ -17,6 +17,8 @@ class HowOptions(Manner):
     output: Path | None = None
     quiet: bool
     as_json: bool = False
+    automatic: bool = False  # --budget auto: the budget is that of a first look, or the longest
+    began: float = field(default_factory=time.monotonic)  # the command, and with it its budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,6 @@ class ComparisonOptions(HowOptions):
     resume: Path | None = None
     no_deep_binding: bool = False
     fits: bool = False
-    automatic: bool = False  # --budget auto: as many blocks as the precision takes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +67,9 @@ class GateOptions(HowOptions):
     max_memory: float
     max_instructions: float | None
     auto: bool = False
-    automatic: bool = False  # --budget auto: the budget is that of a first look
     strict: bool = False
     markdown: Path | None = None
     junit: Path | None = None
     bencher: Path | None = None
     baseline: Path | None = None
     update: bool = False
-    began: float = field(default_factory=time.monotonic)  # the command, and with it its budget

@@ -1,5 +1,6 @@
 """The options that commands which measure share."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -8,8 +9,9 @@ import click
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GIVEN_ALLOCATOR, GIVEN_FACTORIAL
 from heaplab.options.option_types import (
-    DURATION,
+    AUTO,
     DURATION_OR_AUTO,
+    LONGEST_AUTO_S,
     MEMORY_LIMIT,
     NAMES,
     OUTPUT_FOLDER,
@@ -87,19 +89,11 @@ ARMS: Options = [
 ]
 
 
-def budget_option(kind: click.ParamType[Any, Any], help_on_auto: str = "") -> Callable[[Any], Any]:
-    """--budget, of some commands also `auto`."""
-    return click.option(
-        "--budget",
-        type=kind,
-        help=f"Stop measuring after this time, which has to have room for two blocks: 90s, 5m{help_on_auto}; "
-        "with --resume after so much more.",
-    )
-
-
-BUDGET = budget_option(DURATION)
-BUDGET_OR_AUTO = budget_option(
-    DURATION_OR_AUTO, "; auto: as long as it takes to tell 5 % on this machine, at most half an hour"
+BUDGET = click.option(
+    "--budget",
+    type=DURATION_OR_AUTO,
+    help="Stop after this time, which has to have room for two blocks: 90s, 5m; auto: as long as it takes to "
+    "tell 5 % on this machine, at most half an hour; with --resume after so much more.",
 )
 # How arms are measured, beside the budget.
 HOW_ELSE: Options = [
@@ -127,6 +121,14 @@ HOW_ELSE: Options = [
     click.option("--json", "as_json", is_flag=True, help="Print results as JSON."),
 ]
 HOW: Options = [BUDGET, *HOW_ELSE]
+
+
+def begin(options: dict[str, Any]) -> None:
+    """Begin the budget with the command, whose imports take seconds on a busy machine."""
+    options["began"] = time.monotonic()
+    options["automatic"] = options["budget"] == AUTO
+    if options["automatic"]:
+        options["budget"] = LONGEST_AUTO_S
 
 
 def taking(*groups: Options) -> Callable[[Command], Command]:

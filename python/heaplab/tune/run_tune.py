@@ -12,6 +12,7 @@ from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import benchmark_of, request_of, with_note
 from heaplab.comparison.shown_results import tell
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.options.given_options import HowOptions, Subject
 from heaplab.options.program_command import TYPED
@@ -114,10 +115,13 @@ def tune(
     baseline = chosen_arms.arm_of(catalog, name)
     arms = [baseline, *arms_with(catalog, name, trials)]
     benchmark = benchmark_of(catalog, arms, subject, options.quiet)
+    if options.automatic:
+        benchmark = benchmark.with_most_blocks()
     folder = options.output or benchmark.folder / "tune"
     assert benchmark.budget
     request = request_of(replace(benchmark, budget=TIMES_A_COMPARISON * benchmark.budget), [], options)
-    tuner = Tuner(request, folder, options, afresh=is_complete(folder))
+    whole = WholeBudget.with_report(request.budget, options.began)
+    tuner = Tuner(request, folder, options, whole, afresh=is_complete(folder))
     choice = TuningChoice(catalog, baseline, trials, tuner)
     chosen = choice.chosen()
     if chosen is None:

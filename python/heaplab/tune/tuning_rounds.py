@@ -11,6 +11,7 @@ from heaplab.campaign.begin_or_resume import Request
 from heaplab.comparison.outlook import BudgetOutlook, told_at
 from heaplab.comparison.run_campaign import TO_GO_ON, is_measured, opened_for, run_campaign
 from heaplab.comparison.shown_results import load
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError
 from heaplab.options.given_options import HowOptions
 from heaplab.results import store
@@ -25,13 +26,13 @@ SEEDS = 1000  # between the seeds of two rounds: more than a round has blocks, s
 class TuningRound:
     name: str  # of its folder
     number: int
-    share: float  # of the budget
+    share: float  # of what is left of the budget
     chooses: bool = True
 
 
 SCREENING = TuningRound("screening", 1, 0.25)
-COMBINING = TuningRound("combinations", 2, 0.25)
-CONFIRMING = TuningRound("confirmed", 0, 0.5, chooses=False)
+COMBINING = TuningRound("combinations", 2, 1 / 3)
+CONFIRMING = TuningRound("confirmed", 0, 1.0, chooses=False)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Tuner:
     request: Request
     folder: Path
     options: HowOptions
+    whole: WholeBudget
     afresh: bool  # whether the folder holds a complete tuning, which is then measured anew
 
     def measured(self, stage: TuningRound, arms: Sequence[Arm]) -> analysis.Analysis | None:
@@ -48,14 +50,14 @@ class Tuner:
 
         Raises HeaplabError if the first arm, the baseline, gives no figure.
         """
-        request, place = self.request_of(stage, arms), self.folder / stage.name
+        (request, share), place = self.request_of(stage, arms), self.folder / stage.name
         if not self.afresh and is_measured(place, request):
             note(f"{place}: was measured before")
         else:
             if not self.options.quiet:
                 note(f"{stage.name}: {', '.join(arm.allocator for arm in arms[1:])}")
-            opened, needed = opened_for(request, place, replace(self.options, output=None), stage.share)
-            outlook = BudgetOutlook(told_at(request.precision), request.budget)
+            opened, needed = opened_for(request, place, replace(self.options, output=None), share)
+            outlook = BudgetOutlook(told_at(request.precision), request.budget, share=share)
             if run_campaign(opened, needed, self.options, TO_GO_ON, outlook=outlook):
                 return None
         measured = analysis.Analysis(load(place))
@@ -66,15 +68,16 @@ class Tuner:
             raise HeaplabError(f"{at}: no run under {measured.baseline} gave a figure: {why}")
         return measured
 
-    def request_of(self, stage: TuningRound, arms: Sequence[Arm]) -> Request:
-        assert self.request.budget
-        return replace(
-            self.request,
+    def request_of(self, stage: TuningRound, arms: Sequence[Arm]) -> tuple[Request, float]:
+        """The request of a round, and its share of the budget."""
+        request, share = self.whole.rest(self.request, stage.share)
+        of_round = replace(
+            request,
             libraries=arms,
-            budget=self.request.budget * stage.share,
             seed=self.request.seed + stage.number * SEEDS,
             precision=max(self.request.precision, COARSE) if stage.chooses else self.request.precision,
         )
+        return of_round, share
 
 
 def is_complete(folder: Path) -> bool:

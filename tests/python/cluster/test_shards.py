@@ -116,6 +116,23 @@ def test_what_the_pilot_of_the_plan_decided_holds_in_every_block_of_every_shard(
     assert counted == 5
 
 
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (None, "needs about 40 s for the 5 blocks that a verdict on 2 allocators takes"),
+        (40.0, "needs about 40 s for the 5 blocks that a verdict on 2 allocators takes"),
+        (20.0, "takes; the budget has room for 1: --budget 44s has room for all"),
+        (10.0, "takes; the budget has room for none, and nothing will be decided: --budget 44s"),
+    ],
+)
+def test_what_the_budget_of_a_node_decides_is_said_with_the_plan(budget: float | None, said: str) -> None:
+    pace = {"glibc": 1.0, "glibc#again": 1.0, "slow": 4.0, "quick": 2.0}  # s a block
+    told = plan_pilot.PlanPilot(pace=pace).outlook(0.02, budget)
+    assert said in told
+    assert ("the budget" in told) == (budget in {20.0, 10.0})
+    assert plan_pilot.PlanPilot(pace={"glibc": 1.0, "glibc#again": 1.0}).outlook(0.02, budget) == ""
+
+
 def test_budgets_and_blocks_that_experiments_have_are_divided_too(lab: Laboratory) -> None:
     whole, half = (
         planned(lab, "--budget", "60s", "--shards", parts, name=f"plan-{parts}") for parts in (1, 2)

@@ -74,3 +74,11 @@ def test_what_is_complete_is_measured_again_only_at_a_larger_scale() -> None:
 def test_without_a_forecast_the_smallest_step_is_measured() -> None:
     found = turn(scaled(1, 1, 1, unknown=1), share=60, left=100)
     assert (found.planned.step, found.seconds) == ("quick", 100)
+
+
+def test_what_the_budget_has_room_for_is_told_before_it_is_spent() -> None:
+    least = [Forecast(seconds=seconds) for seconds in (600.0, 30.0, 60.0)]
+    told = divided_budget.room_in_words([*least, Forecast(unknown=1)], 120.0)
+    assert told.startswith("this machine needs about 14.9 min for 3 experiments at the smallest scale")
+    assert told.endswith("; the budget has room for 2, the shortest first")
+    assert "room" not in divided_budget.room_in_words(least, 2000.0)

@@ -6,8 +6,10 @@ import pytest
 import synthetic
 
 from heaplab.analysis import Analysis
+from heaplab.comparison import whole_budget
 from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.standing import standing
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.stats import blocks_for, half_width_after
 
 NAMES = [
@@ -76,3 +78,16 @@ def test_the_table_that_stands_meanwhile_has_what_is_open_first(tmp_path: Path) 
     open_ones = standing(measured(tmp_path, 0.001), rows=9)
     assert [str(column.header) for column in open_ones.columns][1] == "time, 3 of 3 open"
     assert all("3 blocks, 5 are needed" in text for text in open_ones.columns[1].cells)
+
+
+@pytest.mark.parametrize(
+    ("began", "left", "asked"), [(0.0, 60.0, 60.0), (20.0, 20.0, 20.0), (20.0, 20.0, 5.0), (59.0, 0.0, 3.0)]
+)
+def test_a_budget_begins_with_the_command_and_pays_for_the_report(
+    monkeypatch: pytest.MonkeyPatch, began: float, left: float, asked: float
+) -> None:
+    """What went before measuring took so many seconds, and what follows will take as many."""
+    monkeypatch.setattr(whole_budget.time, "monotonic", lambda: 1000.0)
+    whole = WholeBudget.with_report(60.0, 1000.0 - began)
+    assert whole.left == left
+    assert whole.within(asked if left else 60.0) == asked

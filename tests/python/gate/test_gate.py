@@ -30,10 +30,10 @@ from heaplab.analysis import (
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.commands.gate import gate as gate_command
 from heaplab.comparison.run_campaign import TO_GO_ON, interrupted
+from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError
 from heaplab.gate import auto_budget, count_instructions, run_gate
 from heaplab.gate.fall_back import PointlessTimes, counts_of_silent, offer_of
-from heaplab.gate.whole_budget import WholeBudget
 from heaplab.options.given_options import GateOptions
 from heaplab.options.program_command import TYPED
 from heaplab.report.terminal.gate_output import (
