@@ -32,6 +32,7 @@ constexpr config small_config(unsigned reuse_percent = 50, bool eager_return = t
   result.blocks_in_span = [](const config&, std::size_t) { return Blocks; };
   result.guards_tails = result.searches_from_first = false;
   result.span_header_bytes = 0;
+  result.classes_per_doubling = 4;
   result.arena_bytes = 1 * mib;
   result.fine_span_bytes = 4 * kib;
   result.coarse_span_bytes = 4 * kib;
