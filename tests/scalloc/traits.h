@@ -12,7 +12,7 @@ struct test_traits {
   using platform = Platform;
   template <class T>
   using atomic = typename Sync::template atomic<T>;
-  static constexpr const config& settings = Config;
+  static constexpr const scalloc::config& config = Config;
   using classes = size_classes<Config>;
   // A platform may say that the background purge thread is there.
   static bool has_purge_thread() {

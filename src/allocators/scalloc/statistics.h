@@ -36,7 +36,7 @@ template <class Traits>
 HEAPLAB_SLOW_PATH void print_statistics_of(span_life<Traits>& life, large_blocks<Traits>& large,
                                            const heap_statistics& now, int file) {
   const auto line = [file](const char* what, std::size_t bytes) {
-    text_line().add(Traits::settings.name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
+    text_line().add(Traits::config.name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
   };
   line("address space reserved, bytes:", now.reserved);
   line("memory of spans, bytes:", now.committed);

@@ -47,13 +47,13 @@ class arena {
   using classes = typename Traits::classes;
   using platform = typename Traits::platform;
   using direction = growth_direction;
-  static constexpr const config& settings = Traits::settings;
-  static constexpr unsigned fine_shift = log2_floor(settings.fine_span_bytes);
-  static constexpr unsigned coarse_shift = log2_floor(settings.coarse_span_bytes);
-  static_assert(is_power_of_two(settings.fine_span_bytes) && is_power_of_two(settings.coarse_span_bytes));
-  static_assert(settings.coarse_span_bytes % settings.fine_span_bytes == 0);
+  static constexpr const scalloc::config& config = Traits::config;
+  static constexpr unsigned fine_shift = log2_floor(config.fine_span_bytes);
+  static constexpr unsigned coarse_shift = log2_floor(config.coarse_span_bytes);
+  static_assert(is_power_of_two(config.fine_span_bytes) && is_power_of_two(config.coarse_span_bytes));
+  static_assert(config.coarse_span_bytes % config.fine_span_bytes == 0);
   // The numbers of the spans of both zones fit into a tagged_index.
-  static_assert(settings.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
+  static_assert(config.arena_bytes >> fine_shift <= concurrent::tagged_index::index_limit / 2);
 
   // The smallest arena, in coarse spans: where the system refuses it, no block of a span is to be had.
   static constexpr std::size_t least_spans = 4;
@@ -63,7 +63,7 @@ class arena {
   static constexpr std::size_t dense_percent = 70, density_samples = 64;
 
 public:
-  static constexpr bool has_coarse_zone = settings.has_coarse_zone();
+  static constexpr bool has_coarse_zone = config.has_coarse_zone();
   // The arena takes at most 1/N of a limited address space (RLIMIT_AS). The rest serves large blocks, stacks
   // and libraries, which the process cannot do without.
   static constexpr std::size_t address_space_divisor = 2;
@@ -73,9 +73,9 @@ public:
   // before every other function.
   bool open(std::size_t wanted, huge_page_policy huge_pages) {
     wanted = std::min(wanted, platform::address_space_limit() / address_space_divisor);
-    wanted = align_down(wanted, settings.coarse_span_bytes);
-    for (; wanted >= least_spans * settings.coarse_span_bytes;
-         wanted = align_down(wanted / 2, settings.coarse_span_bytes))
+    wanted = align_down(wanted, config.coarse_span_bytes);
+    for (; wanted >= least_spans * config.coarse_span_bytes;
+         wanted = align_down(wanted / 2, config.coarse_span_bytes))
       if (reserve(wanted)) break;
     if (records_ == nullptr) return false;
     huge_pages_ = huge_pages;
@@ -103,7 +103,7 @@ public:
     {
       const concurrent::lock_holder hold(lock_);
       if (records_ == nullptr) return false;
-      const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, settings.coarse_span_bytes);
+      const std::size_t share = align_down(has_coarse_zone ? wanted / 2 : wanted, config.coarse_span_bytes);
       const std::size_t before = reserved_.bytes();
       blocks = reserved_.keep(fine_.in_use(share), has_coarse_zone ? coarse_.in_use(share) : 0);
       if (reserved_.bytes() == before) return false;
@@ -165,7 +165,7 @@ public:
 
   // Both zones begin and end at multiples of these.
   static constexpr std::size_t span_bytes(bool fine) {
-    return fine ? settings.fine_span_bytes : settings.coarse_span_bytes;
+    return fine ? config.fine_span_bytes : config.coarse_span_bytes;
   }
 
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
@@ -175,7 +175,7 @@ public:
   span_type* carve(bool fine, unsigned column) {
     const concurrent::lock_holder hold(lock_);
     span_type* const span = fine ? carve_fine(column) : carve_coarse();
-    if constexpr (settings.hardened) {
+    if constexpr (config.hardened) {
       if (span != nullptr && !fine) guard_end<Traits>(span->base, span - coarse_.records());
       if (span != nullptr && fine && becomes_guard_now(*span)) return carve_fine(column);
     }
@@ -210,8 +210,7 @@ public:
   // in the zone as it is: it would fill up every 2 MiB of which one page is left.
   void keep_small_pages() {
     const std::size_t used = fine_.carved_bytes();
-    if (huge_pages_ != huge_page_policy::grown ||
-        used <= std::max(small_bytes_, settings.fast_huge_zone_bytes))
+    if (huge_pages_ != huge_page_policy::grown || used <= std::max(small_bytes_, config.fast_huge_zone_bytes))
       return;
     platform::advise_huge(base_ + small_bytes_, used - small_bytes_, false);
     small_bytes_ = used;
@@ -270,10 +269,10 @@ private:
   bool carve_fine_spans(std::uint32_t count) {
     const std::size_t used = fine_.carved_bytes(), bytes = std::size_t{count} << fine_shift;
     const std::size_t limit = std::min(reserved_.first(), bytes_ - coarse_.carved_bytes());
-    span_type* span = fine_.prepare(settings.fine_span_bytes, bytes, limit);
+    span_type* span = fine_.prepare(config.fine_span_bytes, bytes, limit);
     if (span == nullptr || !map_.cover(true, used + bytes)) return false;
     if (huge_pages_ == huge_page_policy::grown && used + bytes > next_part_) begin_part(used);
-    for (std::size_t offset = 0; offset < bytes; offset += settings.fine_span_bytes, ++span)
+    for (std::size_t offset = 0; offset < bytes; offset += config.fine_span_bytes, ++span)
       span->base = base_ + used + offset;
     const std::size_t end = (used + bytes) >> step_shift;
     if (end > border_.load(std::memory_order_relaxed)) border_.store(end, std::memory_order_relaxed);
@@ -287,12 +286,12 @@ private:
   // the page faults then are a tenth of its time.
   void begin_part(std::size_t used) {
     const std::size_t begin = align_up(used, os_pages::huge_page_bytes);
-    const std::size_t part = align_up(std::max(settings.huge_part_bytes, used / settings.huge_part_divisor),
+    const std::size_t part = align_up(std::max(config.huge_part_bytes, used / config.huge_part_divisor),
                                       os_pages::huge_page_bytes);
     next_part_ = std::min(begin + part, reserved_.first());
     const std::int64_t now = platform::milliseconds();
-    const bool is_fast = now - std::exchange(part_begun_, now) <= settings.fast_part_milliseconds;
-    const std::size_t from = is_fast ? settings.fast_huge_zone_bytes : settings.huge_zone_bytes;
+    const bool is_fast = now - std::exchange(part_begun_, now) <= config.fast_part_milliseconds;
+    const std::size_t from = is_fast ? config.fast_huge_zone_bytes : config.huge_zone_bytes;
     if (begin < next_part_ && used >= from && are_dense(used - std::min(used, part), used))
       platform::advise_huge(base_ + begin, next_part_ - begin, true);
   }
@@ -300,10 +299,10 @@ private:
   // Looks at some of the spans in these bytes of the fine zone.
   bool are_dense(std::size_t begin, std::size_t end) const {
     const std::size_t stride = std::max<std::size_t>(
-        align_down((end - begin) / density_samples, settings.fine_span_bytes), settings.fine_span_bytes);
+        align_down((end - begin) / density_samples, config.fine_span_bytes), config.fine_span_bytes);
     std::size_t seen = 0, resident = 0;
     for (std::size_t at = begin; at < end; at += stride) {
-      seen += settings.fine_span_bytes;
+      seen += config.fine_span_bytes;
       resident += fine_.records()[at >> fine_shift].resident_bytes();
     }
     return resident * 100 >= seen * dense_percent;
@@ -318,14 +317,14 @@ private:
 
   span_type* carve_coarse() {
     const std::size_t limit = std::min(reserved_.last(), bytes_ - fine_.carved_bytes());
-    span_type* const span = coarse_.prepare(settings.coarse_span_bytes, settings.coarse_span_bytes, limit);
-    const std::size_t used = coarse_.carved_bytes() + settings.coarse_span_bytes;
+    span_type* const span = coarse_.prepare(config.coarse_span_bytes, config.coarse_span_bytes, limit);
+    const std::size_t used = coarse_.carved_bytes() + config.coarse_span_bytes;
     if (span == nullptr || !map_.cover(false, used)) return nullptr;
     const std::size_t begin = bytes_ - used;
     span->base = base_ + begin;
     const std::size_t step = begin >> step_shift;
     if (step < border_.load(std::memory_order_relaxed)) border_.store(step, std::memory_order_relaxed);
-    coarse_.publish(settings.coarse_span_bytes);
+    coarse_.publish(config.coarse_span_bytes);
     return span;
   }
 
@@ -335,7 +334,7 @@ private:
 
   bool reserve(std::size_t bytes) {
     const auto layout = arena_layout::of<Traits>(bytes);
-    auto* const start = static_cast<char*>(reserve_scattered<platform, settings>(layout.total));
+    auto* const start = static_cast<char*>(reserve_scattered<platform, config>(layout.total));
     if (start == nullptr) return false;
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
     platform::advise_huge(start, layout.total, false);
@@ -365,8 +364,8 @@ private:
   typename Traits::template atomic<std::size_t> reserved_bytes_{0};
   huge_page_policy huge_pages_ = huge_page_policy::never;
   std::size_t small_bytes_ = 0;  // of the fine zone, in which no huge pages are made any more
-  std::size_t next_part_ = settings.huge_part_bytes;  // where begin_part decides next
-  std::int64_t part_begun_ = 0;                       // in ms, when it decided last
+  std::size_t next_part_ = config.huge_part_bytes;  // where begin_part decides next
+  std::int64_t part_begun_ = 0;                     // in ms, when it decided last
   // Carving writes from here on.
   alignas(cache_line_bytes) concurrent::futex_lock<typename Traits::sync> lock_;
   arena_zone<Traits> fine_, coarse_;

@@ -20,7 +20,7 @@ struct arena_layout {
   // For `bytes` of spans, a multiple of the size of a coarse span.
   template <class Traits>
   static arena_layout of(std::size_t bytes) {
-    constexpr const auto& settings = Traits::settings;
+    constexpr const auto& config = Traits::config;
     // Each zone's records begin at a page, and those of the coarse zone a whole number of records behind the
     // others: all spans have one numbering.
     constexpr std::size_t unit = std::lcm(sizeof(span<Traits>), os_pages::largest_page_bytes);
@@ -28,11 +28,10 @@ struct arena_layout {
       return (bytes / span_bytes * sizeof(span<Traits>) + unit - 1) / unit * unit;
     };
     const std::size_t fine = page_map<Traits>::bytes_for(bytes);
-    const std::size_t coarse = fine + records_for(settings.fine_span_bytes);
-    const std::size_t least =
-        coarse + (settings.has_coarse_zone() ? records_for(settings.coarse_span_bytes) : 0);
-    const std::size_t spans = align_up(least, settings.arena_alignment());
-    return {fine, settings.has_coarse_zone() ? coarse : spans, spans, spans + bytes};
+    const std::size_t coarse = fine + records_for(config.fine_span_bytes);
+    const std::size_t least = coarse + (config.has_coarse_zone() ? records_for(config.coarse_span_bytes) : 0);
+    const std::size_t spans = align_up(least, config.arena_alignment());
+    return {fine, config.has_coarse_zone() ? coarse : spans, spans, spans + bytes};
   }
 };
 

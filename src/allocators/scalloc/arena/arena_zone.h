@@ -39,7 +39,7 @@ public:
 
   // Bytes of blocks that are usable, at least `wanted`, in whole coarse spans.
   std::size_t in_use(std::size_t wanted) const {
-    return std::max(wanted, align_up(block_range_.opened(), Traits::settings.coarse_span_bytes));
+    return std::max(wanted, align_up(block_range_.opened(), Traits::config.coarse_span_bytes));
   }
 
   // Gives up the records but for the first `count` and those already opened; with a `count` of 0, all.

@@ -16,7 +16,7 @@ namespace heaplab::scalloc {
 // thread may call; there is no lock, and a child of fork finds each address handed out or not.
 template <class Traits>
 class empty_blocks {
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
 
 public:
   // Null: no address was found, because there is no guard or many are handed out.

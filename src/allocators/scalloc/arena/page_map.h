@@ -27,11 +27,11 @@ namespace heaplab::scalloc {
 
 template <class Traits>
 class page_map {
-  static constexpr const config& settings = Traits::settings;
-  static constexpr unsigned unit_shift = log2_floor(settings.fine_span_bytes);
+  static constexpr const scalloc::config& config = Traits::config;
+  static constexpr unsigned unit_shift = log2_floor(config.fine_span_bytes);
 
 public:
-  static constexpr bool is_used = settings.most_cached > 0;
+  static constexpr bool is_used = config.most_cached > 0;
   // The number of a list: that of its size class, and one more. 0: none.
   using list_number = std::uint8_t;
   static_assert(Traits::classes::count < UINT8_MAX);

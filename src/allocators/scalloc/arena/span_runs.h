@@ -41,7 +41,7 @@ private:
   std::uint32_t& next_of(unsigned column) { return next_[column % next_.size()]; }
 
   // The number of the next span for each column; a multiple of `length`: none.
-  std::array<std::uint32_t, Traits::settings.pool_column_limit> next_{};
+  std::array<std::uint32_t, Traits::config.pool_column_limit> next_{};
 };
 
 }  // namespace heaplab::scalloc

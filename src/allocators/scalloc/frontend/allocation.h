@@ -61,7 +61,7 @@ HEAPLAB_FAST_PATH void* pop(span<Traits>& hot) {
   // The next malloc of this class reads the link in that block, and its caller writes to the block.
   __builtin_prefetch(next, 1);
   hot.countdown.increment();
-  if constexpr (Traits::settings.hardened) mark_live(hot, block);
+  if constexpr (Traits::config.hardened) mark_live(hot, block);
   return block;
 }
 
@@ -108,11 +108,11 @@ HEAPLAB_OUT_OF_LINE void* allocate_from(span_life<Traits>& life, lab<Traits>& ho
       return pop_and_fill(local, class_index, hot);
     const std::uint32_t written = hot.resident_bytes();
     if (&hot == &no_span<Traits> || !extend(life, hot)) continue;
-    if constexpr (Traits::settings.hardened)
+    if constexpr (Traits::config.hardened)
       local.quarantine.for_each([](void* freed) { check_first_word(freed); });
     void* const block = pop_and_fill(local, class_index, hot);
     is_zero = hot.offset_of(block) >= written;
-    if constexpr (!Traits::settings.hardened)
+    if constexpr (!Traits::config.hardened)
       hot.secrets.link(block, nullptr);
     else if (is_zero)
       hot.live.mark_untouched(hot.secrets.granule_of(block));
@@ -216,9 +216,9 @@ bool extend(span_life<Traits>& life, span<Traits>& hot) {
 template <class Traits>
 void* link_fresh(span<Traits>& hot, std::uint32_t count, const size_class& kind) {
   char* const first = hot.block_at(hot.fresh, kind);
-  if constexpr (Traits::settings.hardened) {
-    constexpr std::size_t most = std::min<std::size_t>(Traits::settings.fresh_batch_bytes / class_step,
-                                                       Traits::settings.fresh_batch_blocks);
+  if constexpr (Traits::config.hardened) {
+    constexpr std::size_t most = std::min<std::size_t>(Traits::config.fresh_batch_bytes / class_step,
+                                                       Traits::config.fresh_batch_blocks);
     return link_shuffled<most>(hot.secrets, first, count, hot.owner(std::memory_order_relaxed)->random);
   } else {
     char* const last = first + std::size_t{count - 1} * kind.block_bytes;
@@ -231,7 +231,7 @@ void* link_fresh(span<Traits>& hot, std::uint32_t count, const size_class& kind)
 
 template <class Traits>
 span<Traits>* get_span(span_life<Traits>& life, lab<Traits>& local, unsigned class_index) {
-  if (!Traits::settings.eager_return) return_empty_reusables(life, local, class_index);
+  if (!Traits::config.eager_return) return_empty_reusables(life, local, class_index);
   if (local.reusable[class_index].looks_empty()) recheck_oldest_floating(life, local, class_index);
   if (span<Traits>* const span = reuse(life, local, local, class_index)) return span;
   life.abandon_idle(local);
@@ -253,7 +253,7 @@ span<Traits>* take_reusable(span_life<Traits>& life, lab<Traits>& from, lab<Trai
                             unsigned class_index) {
   auto& reusable = from.reusable[class_index];
   while (span<Traits>* const span =
-             Traits::settings.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
+             Traits::config.reuse_newest ? reusable.take_newest() : reusable.take_oldest()) {
     span_word seen = span->load_word(std::memory_order_acquire);
     local.hot[class_index] = span;  // before the span is hot: repair_hot_spans relies on it
     while (seen.state() == span_state::reusable) {
@@ -281,7 +281,7 @@ span<Traits>* replace(span_life<Traits>& life, lab<Traits>& local, span<Traits>&
     const concurrent::lock_holder hold(local.lists_lock);
     // Another thread may have freed the last block and taken the span away.
     if (hot.owner(std::memory_order_relaxed) == &local) life.relist(local, hot);
-    if constexpr (Traits::settings.eager_return) next = take_reusable(life, local, local, class_index);
+    if constexpr (Traits::config.eager_return) next = take_reusable(life, local, local, class_index);
   }
   life.apply_due_event(hot, local.column);
   return next;
@@ -296,10 +296,10 @@ span<Traits>* take_free_span(span_life<Traits>& life, lab<Traits>& local, unsign
   if (span == nullptr) return nullptr;
   HEAPLAB_ASSERT(span->is_free() ||
                  span->load_word(std::memory_order_relaxed).state() == span_state::expected);
-  if constexpr (Traits::settings.guards_tails)
+  if constexpr (Traits::config.guards_tails)
     if (!fit_access(*span, kind, life.arena.number_of(*span))) return nullptr;  // the span is given up
   span->class_index.store(class_index, std::memory_order_relaxed);
-  if constexpr (Traits::settings.hardened)
+  if constexpr (Traits::config.hardened)
     span->secrets.renew(kind, life.arena.span_bytes(kind.fine), span->live.granules, local.random);
   span->color = Traits::classes::color_of(life.arena.number_of(*span), kind);
   span->local_list = nullptr;

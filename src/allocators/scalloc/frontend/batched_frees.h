@@ -33,8 +33,8 @@ template <class Traits>
 
 template <class Traits, class Batch>
 bool is_full(const Batch& batch, const span<Traits>& span) {
-  return batch.count() >= Traits::settings.remote_batch_blocks ||
-         batch.count() * span.secrets.block_bytes() >= Traits::settings.remote_batch_bytes;
+  return batch.count() >= Traits::config.remote_batch_blocks ||
+         batch.count() * span.secrets.block_bytes() >= Traits::config.remote_batch_bytes;
 }
 
 template <class Traits, class Batch>

@@ -54,8 +54,8 @@ class calling_core {
   using policy = core_cached_labs<Traits>;
   using use = typename policy::use;
   using sequence_end = concurrent::sequence_end;
-  static constexpr const config& settings = Traits::settings;
-  static_assert(settings.most_cached > 0 && !settings.hardened);
+  static constexpr const scalloc::config& config = Traits::config;
+  static_assert(config.most_cached > 0 && !config.hardened);
 
   // How many blocks of a class a CPU caches: at most most_blocks, and no more than fit into most_bytes. At
   // first first_blocks, and twice as many whenever the cache has run empty or full. More take the lock less
@@ -192,7 +192,7 @@ public:
   // is in ms.
   static void flush_idle(std::int64_t now) {
     if (now < next_look_ || !flush_lock_.try_lock()) return;
-    next_look_ = now + settings.decay_milliseconds;
+    next_look_ = now + config.decay_milliseconds;
     if (stacks_.stop([](unsigned cpu) { return was_idle(cores_[cpu]); })) {
       has_stopped_others_ = true;
       for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)

@@ -119,7 +119,7 @@ private:
   }
 
   HEAPLAB_SLOW_PATH static lab_type* attach(bool (*make_room)()) {
-    if (Traits::settings.pool_columns == 0)
+    if (Traits::config.pool_columns == 0)
       if (const int processor = sched_getcpu(); processor >= 0)
         Life.pool.see_processor(static_cast<unsigned>(processor));
     lab_type* lab = labs_.attach(Life.pool.columns());

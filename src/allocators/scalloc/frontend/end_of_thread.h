@@ -11,7 +11,7 @@ namespace heaplab::scalloc {
 // Hands all spans of `local` to the orphanage, and empty spans to the pool.
 template <class Traits>
 void abandon(span_life<Traits>& life, lab<Traits>& local) {
-  if constexpr (Traits::settings.hardened) {
+  if constexpr (Traits::config.hardened) {
     local.quarantine.drain(
         [&](void* block) { deallocate_later(life, local, *life.arena.find(block), block); });
     for (auto& batch : local.remote) flush_batch(life, local, batch);

@@ -150,7 +150,7 @@ public:
 
   void raise_limit(unsigned class_index) { limit_[class_index] = classes::table[class_index].most_cached; }
   void lower_limit(unsigned class_index) {
-    const int lower = limit_[class_index] - narrow<int>(Traits::settings.cache_step);
+    const int lower = limit_[class_index] - narrow<int>(Traits::config.cache_step);
     const std::uint8_t fewest = classes::table[class_index].fewest_cached;
     limit_[class_index] = narrow<std::uint8_t>(std::max<int>(lower, fewest));
   }

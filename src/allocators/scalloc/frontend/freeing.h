@@ -196,7 +196,7 @@ HEAPLAB_OUT_OF_LINE void deallocate_remote(span_life<Traits>& life, lab<Traits>&
     return;
   }
   settle_remote(life, span, before, &local);
-  if (Traits::settings.adopt_on_free && local.adopts &&
+  if (Traits::config.adopt_on_free && local.adopts &&
       span.owner(std::memory_order_relaxed) == &life.orphanage)
     life.adopt(local, span);
 }

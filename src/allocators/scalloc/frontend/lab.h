@@ -34,13 +34,13 @@ struct alignas(cache_line_bytes) lab {
   static constexpr unsigned class_count = Traits::classes::count, any_class = class_count;
 
   // Whether free blocks wait outside their spans, in lists or in the stacks of CPUs, and have marks.
-  static constexpr bool has_lists = Traits::settings.most_cached > 0;
+  static constexpr bool has_lists = Traits::config.most_cached > 0;
   // Owner only.
   [[no_unique_address]] std::conditional_t<has_lists, free_lists<Traits>, no_free_lists> lists;
   // The buffer whose spans fill these lists, and take blocks of them back: the buffer itself, or a shared one
   // (home_use). Owner only, as is whether the owner is at work there, which a child of fork asks.
   lab* home = this;
-  bool shares_home() const { return Traits::settings.own_spans_per_column > 0 && home != this; }
+  bool shares_home() const { return Traits::config.own_spans_per_column > 0 && home != this; }
   bool is_at_home = false;
   // Whether the buffer is the home of several threads. Constant.
   bool is_shared = false;
@@ -74,7 +74,7 @@ struct alignas(cache_line_bytes) lab {
   std::size_t emptied_bytes = 0;
 
   // Owner only. Of a hardened heap.
-  static constexpr bool hardened = Traits::settings.hardened;
+  static constexpr bool hardened = Traits::config.hardened;
   [[no_unique_address]] std::conditional_t<hardened, random_source<typename Traits::platform>,
                                            no_random_source> random;
   // A freed block of the fine zone is used again after so many further frees by the same thread, a power of

@@ -38,7 +38,7 @@ public:
   // finds the spans that the other left.
   template <class Make>
   lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type*, Make&& make) {
-    const std::size_t most_own = settings.own_spans_per_column * columns;
+    const std::size_t most_own = config.own_spans_per_column * columns;
     lab_type* home = nullptr;
     if (most_own > 0 && living_ >= most_own) {
       home = home_of(narrow<std::uint32_t>(thread % columns), make);
@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
 
   // The home of a column; null: no memory.
   template <class Make>
@@ -97,7 +97,7 @@ private:
   std::uint32_t made_ = 0;
   // Threads that have a buffer.
   std::size_t living_ = 0;
-  lab_type* homes_[settings.pool_column_limit] = {};
+  lab_type* homes_[config.pool_column_limit] = {};
 };
 
 // Core-local (CLAB): threads whose numbers are equal modulo the number of CPUs share one buffer, and take the
@@ -191,7 +191,7 @@ public:
 
 template <class Traits>
 using lab_policy = std::conditional_t<
-    Traits::settings.core_caches, core_cached_labs<Traits>,
-    std::conditional_t<Traits::settings.shared_labs, core_local_labs<Traits>, thread_local_labs<Traits>>>;
+    Traits::config.core_caches, core_cached_labs<Traits>,
+    std::conditional_t<Traits::config.shared_labs, core_local_labs<Traits>, thread_local_labs<Traits>>>;
 
 }  // namespace heaplab::scalloc

@@ -15,10 +15,10 @@ bool span_life<Traits>::open(const tuning& chosen, unsigned columns) {
   for (unsigned index = 0; index < classes::count; ++index) {
     const auto blocks = narrow<std::int32_t>(classes::table[index].blocks);
     const auto part = [blocks](unsigned percent) { return blocks * narrow<std::int32_t>(percent) / 100; };
-    const unsigned refill_percent = std::min(Traits::settings.refill_percent, chosen.reuse_percent);
+    const unsigned refill_percent = std::min(Traits::config.refill_percent, chosen.reuse_percent);
     limits_[index] = {.reuse_live = blocks - part(chosen.reuse_percent) - 1,
                       .refill_count = part(refill_percent) + 1,
-                      .eager_return = Traits::settings.eager_return};
+                      .eager_return = Traits::config.eager_return};
   }
   pool.open(columns, chosen);
   return arena.open(chosen.arena_bytes, chosen.huge_pages);
@@ -172,12 +172,12 @@ std::int32_t span_life<Traits>::event_floor(span_state state, unsigned class_ind
 
 template <class Traits>
 void span_life<Traits>::count_event(lab_type& local, const span_type& span) {
-  if (!Traits::settings.purges_holes || !local.adopts) return;
+  if (!Traits::config.purges_holes || !local.adopts) return;
   local.emptied_bytes += classes::table[span.class_index.load(std::memory_order_relaxed)].real_span_bytes;
-  if (local.emptied_bytes < Traits::settings.hole_sweep_bytes) [[likely]]
+  if (local.emptied_bytes < Traits::config.hole_sweep_bytes) [[likely]]
     return;
   local.emptied_bytes = 0;
-  if (arena.carved_bytes() >= Traits::settings.hole_sweep_bytes) Traits::ask_for_purge();
+  if (arena.carved_bytes() >= Traits::config.hole_sweep_bytes) Traits::ask_for_purge();
 }
 
 template <class Traits>
@@ -220,7 +220,7 @@ bool span_life<Traits>::is_idle(lab_type& local, unsigned class_index) {
 
 template <class Traits>
 void span_life<Traits>::abandon_idle(lab_type& local) {
-  if (Traits::settings.idle_class_spans == 0 || Traits::sync::is_alone()) return;
+  if (Traits::config.idle_class_spans == 0 || Traits::sync::is_alone()) return;
   // A thread whose destructors have run uses the orphanage itself.
   if (&local == &orphanage) return;
   const unsigned index = local.class_to_look_at;
@@ -230,14 +230,14 @@ void span_life<Traits>::abandon_idle(lab_type& local) {
   }
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage.lists_lock);
-  abandon_oldest(local.reusable[index], orphanage.reusable[index], Traits::settings.idle_class_spans);
+  abandon_oldest(local.reusable[index], orphanage.reusable[index], Traits::config.idle_class_spans);
 }
 
 template <class Traits>
 bool span_life<Traits>::abandon_some(lab_type& local) {
   const concurrent::lock_holder hold_own(local.lists_lock);
   const concurrent::lock_holder hold(orphanage.lists_lock);
-  unsigned left = Traits::settings.abandon_step;
+  unsigned left = Traits::config.abandon_step;
   for (unsigned index = 0; index < classes::count; ++index) {
     left = abandon_oldest(local.floating[index], orphanage.floating[index], left);
     left = abandon_oldest(local.reusable[index], orphanage.reusable[index], left);

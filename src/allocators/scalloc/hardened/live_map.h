@@ -19,7 +19,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class live_map {
 public:
-  static constexpr std::size_t granules = Traits::settings.fine_span_bytes / class_step;
+  static constexpr std::size_t granules = Traits::config.fine_span_bytes / class_step;
 
   // The granule of a block of a fine span.
   HEAPLAB_FAST_PATH static std::size_t fine_granule_of(const void* block) {

@@ -30,7 +30,7 @@ class hole_sweep {
   using classes = typename Traits::classes;
   using sync = typename Traits::sync;
   using sections = concurrent::solo_sections<sync>;
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
   // Most spans of one look of the background purge thread, and most ranges of pages that it gives back: some
   // milliseconds each, once in a decay period.
   static constexpr std::size_t spans_per_look = 256 * kib, purges_per_look = 32 * kib;
@@ -41,19 +41,19 @@ public:
   // Called by the background purge thread, of which solo_sections need know. `now` is in ms. True: there is
   // more that may go some time.
   bool sweep_quiet(std::int64_t now) {
-    if (life_.arena.carved_bytes() < settings.hole_sweep_bytes) return false;
+    if (life_.arena.carved_bytes() < config.hole_sweep_bytes) return false;
     if (now < next_look_) return true;
     if (!lock_.try_lock()) return true;
-    next_look_ = now + settings.decay_milliseconds;
+    next_look_ = now + config.decay_milliseconds;
     if (position_ == 0) waiting_ = 0;
     look_at_spans(spans_per_look, purges_per_look, true);
     lock_.unlock();
-    return position_ != 0 || waiting_ >= settings.idle_purge_bytes;
+    return position_ != 0 || waiting_ >= config.idle_purge_bytes;
   }
 
   // Called by a thread of the program. True if any memory went back.
   bool sweep_all() {
-    if (!settings.purges_holes || !lock_.try_lock()) return false;
+    if (!config.purges_holes || !lock_.try_lock()) return false;
     position_ = 0;
     const bool any = look_at_spans(SIZE_MAX, SIZE_MAX, false);
     lock_.unlock();

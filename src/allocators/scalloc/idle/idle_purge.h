@@ -19,7 +19,7 @@ template <class Traits>
 class idle_purge {
   using platform = typename Traits::platform;
   using thread = typename platform::thread;
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
 
 public:
   // After so long a purge thread is replaced, in a program that is never idle: it would keep the user, rights
@@ -56,7 +56,7 @@ public:
       if (had_thread) platform::wake(&is_urgent_);
       return true;
     }
-    refused_until_.store(platform::milliseconds() + settings.decay_milliseconds, std::memory_order_relaxed);
+    refused_until_.store(platform::milliseconds() + config.decay_milliseconds, std::memory_order_relaxed);
     post_.dismiss(*number);
     return false;
   }

@@ -26,8 +26,8 @@ struct idle_work {
     const std::int64_t now = Traits::platform::milliseconds();
     Caller::flush_idle(now);
     Large.decay(now);
-    bool much = purge_unneeded(Life, now) || Large.retained_bytes() >= Traits::settings.idle_purge_bytes;
-    if constexpr (Traits::settings.purges_holes) much |= Holes.sweep_quiet(now);
+    bool much = purge_unneeded(Life, now) || Large.retained_bytes() >= Traits::config.idle_purge_bytes;
+    if constexpr (Traits::config.purges_holes) much |= Holes.sweep_quiet(now);
     return much;
   }
 };

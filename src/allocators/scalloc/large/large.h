@@ -26,7 +26,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class large_blocks {
   using platform = typename Traits::platform;
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
   // realloc to a smaller size gives pages back if that is more than 1/N of the block.
   static constexpr std::size_t shrink_divisor = 8;
   // Blocks that may have a mapping of the kernel's own each, of the 65 530 that a process usually may have
@@ -61,9 +61,9 @@ public:
       kept.bytes = 0;
     }
     if (block == nullptr) return nullptr;
-    if (zeroed || settings.hardened) std::memset(block, 0, std::min(kept.bytes, bytes));
+    if (zeroed || config.hardened) std::memset(block, 0, std::min(kept.bytes, bytes));
     bytes = std::max(kept.bytes, bytes);
-    if (!zeroed && !settings.hardened) mappings_.mark(block, bytes);
+    if (!zeroed && !config.hardened) mappings_.mark(block, bytes);
     if (add(block, bytes)) return block;
     mappings_.release(block, bytes);
     return nullptr;
@@ -213,7 +213,7 @@ private:
       const holder hold(lock_);
       retained_.decay(now, leave);
       is_retained = retained_.put(block, bytes, live_, now, leave);
-      is_much = retained_.bytes() >= settings.idle_purge_bytes;
+      is_much = retained_.bytes() >= config.idle_purge_bytes;
     }
     leave.release(mappings_);
     if (is_much) Traits::ask_for_purge();

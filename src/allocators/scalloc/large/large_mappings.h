@@ -33,7 +33,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class large_mappings {
   using platform = typename Traits::platform;
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
   static constexpr std::size_t huge_page = os_pages::huge_page_bytes;
   // Smaller blocks would waste up to half in rounding to huge pages.
   static constexpr std::size_t least_huge = 4 * mib;
@@ -89,7 +89,7 @@ public:
     forget(block, bytes);
     auto* const start = static_cast<char*>(block);
     unreturned_.release(start, bytes + guard_bytes(), [=] {
-      if constexpr (!settings.hardened) return true;
+      if constexpr (!config.hardened) return true;
       return platform::make_accessible(start, bytes) && remove_guard<platform>(start + bytes, guard_bytes());
     });
   }
@@ -99,12 +99,12 @@ public:
   // the block was not filled. The next user of a retained block has it wiped, which would touch every page
   // that the program never used.
   bool seal(char* block, std::size_t bytes, bool is_filled) {
-    return !settings.hardened || (is_filled && platform::make_inaccessible(block, bytes + guard_bytes()));
+    return !config.hardened || (is_filled && platform::make_inaccessible(block, bytes + guard_bytes()));
   }
 
   // Makes the first `bytes` of sealed pages a block again. False: the system refuses.
   bool unseal(char* block, std::size_t bytes, bool may_split) {
-    if constexpr (!settings.hardened) return true;
+    if constexpr (!config.hardened) return true;
     if (has_mapped_guard(bytes, may_split)) return platform::make_accessible(block, bytes);
     if (!platform::make_accessible(block, bytes + guard_bytes())) return false;
     guarded(block, bytes, may_split);
@@ -120,13 +120,13 @@ public:
   // Returns whether the block was filled; hardened, for every block, else where anything is learnt.
   bool learn(const char* block, std::size_t bytes) {
     const bool chooses_pages = may_be_huge_ && is_huge(bytes);
-    if (!chooses_pages && !settings.hardened) return true;
+    if (!chooses_pages && !config.hardened) return true;
     // For a size without trust only a filled block counts, and the first page that was never written decides:
     // looking at such a page costs a page fault and two system calls.
-    const bool only_while_full = !settings.hardened && !wants_huge(bytes);
+    const bool only_while_full = !config.hardened && !wants_huge(bytes);
     const page_sample seen = sample_pages<platform>(block, bytes, samples, only_while_full);
     // Hardened, the excess over the request holds zeros. Otherwise it holds what earlier blocks held there.
-    const bool is_filled = settings.hardened ? seen.is_filled() : seen.is_full();
+    const bool is_filled = config.hardened ? seen.is_filled() : seen.is_full();
     if (chooses_pages && seen.with_data > 0)
       trust(bytes, is_filled);
     else if (chooses_pages && marked_of(bytes).load(std::memory_order_relaxed) == block)
@@ -164,7 +164,7 @@ public:
   }
 
   // Hardened: a page behind each block that nobody may touch.
-  static std::size_t guard_bytes() { return settings.hardened ? os_pages::page_bytes() : 0; }
+  static std::size_t guard_bytes() { return config.hardened ? os_pages::page_bytes() : 0; }
 
 private:
   // A block of so many bytes was filled, or not.
@@ -181,7 +181,7 @@ private:
   static bool has_mapped_guard(std::size_t bytes, bool may_split) { return may_split && is_huge(bytes); }
 
   static char* guarded(char* block, std::size_t bytes, bool may_split) {
-    if constexpr (settings.hardened) {
+    if constexpr (config.hardened) {
       if (block == nullptr) return nullptr;
       if (!has_mapped_guard(bytes, may_split) || !platform::make_inaccessible(block + bytes, guard_bytes()))
         install_guard<platform>(block + bytes, guard_bytes(), may_split);
@@ -192,7 +192,7 @@ private:
   // The guard becomes zero: behind a block that was cut from a larger one, the guard holds what the larger
   // block held there. False: the system refuses, and nothing has changed.
   static bool unguard(char* block, std::size_t bytes) {
-    if constexpr (settings.hardened) {
+    if constexpr (config.hardened) {
       if (!remove_guard<platform>(block + bytes, guard_bytes())) return false;
       std::memset(block + bytes, 0, guard_bytes());
     }
@@ -248,7 +248,7 @@ private:
     if (block != nullptr && wants_huge(bytes)) {
       asked_.store(true, std::memory_order_relaxed);
       platform::advise_huge(block, bytes + guard_bytes(), true);
-      if constexpr (settings.hardened) touch(static_cast<char*>(block) + bytes - 1);
+      if constexpr (config.hardened) touch(static_cast<char*>(block) + bytes - 1);
     }
     return static_cast<char*>(block);
   }

@@ -33,7 +33,7 @@ public:
 
   // The capacity of the table that replaces this one when it is full.
   std::size_t next_capacity() const {
-    return std::max(Traits::settings.first_registry_entries, 2 * now().capacity());
+    return std::max(Traits::config.first_registry_entries, 2 * now().capacity());
   }
 
   // 0 where no block begins.

@@ -16,7 +16,7 @@ public:
 
   // `now` is in ms.
   void set(std::size_t bytes, std::int64_t now) {
-    constexpr std::int64_t period = Traits::settings.decay_milliseconds;
+    constexpr std::int64_t period = Traits::config.decay_milliseconds;
     if (now - period_start_ > period) {
       // After a whole period without a change, the level of that period is its peak.
       peak_before_ = now - period_start_ > 2 * period ? bytes_ : peak_;

@@ -53,7 +53,7 @@ private:
 // were retained.
 template <class Traits>
 class retained_mappings {
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
   static constexpr unsigned slots = most_retained_mappings;
   // Within the limit, blocks are retained up to these bytes plus 1/N of those of live blocks. More saves page
   // faults and raises the peak. Measured with large_cycle.
@@ -113,7 +113,7 @@ public:
 
   // Releases what has been retained for longer than a decay period.
   void decay(std::int64_t now, leaving& to) {
-    while (count_ > 0 && now - all_[0].since > settings.decay_milliseconds) release_oldest(to);
+    while (count_ > 0 && now - all_[0].since > config.decay_milliseconds) release_oldest(to);
   }
 
   // Releases the oldest mappings until at most `pad` bytes are retained. True if there were any.

@@ -21,7 +21,7 @@ struct library_traits {
   using platform = system_platform;
   template <class T>
   using atomic = heaplab::atomic<T>;
-  static constexpr const config& settings = Config;
+  static constexpr const scalloc::config& config = Config;
   using classes = size_classes<Config>;
   // Before an operation that takes locks, by a function that the heap calls from its fast path.
   static bool ensure_open() { return scalloc_heap<Config>::ensure_open(); }

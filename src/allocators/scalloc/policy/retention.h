@@ -27,13 +27,13 @@ public:
   bool may_exceed_bound() const { return may_exceed_bound_; }
 
   // The bound on the memory of all free spans.
-  std::int64_t bound(const config& settings, std::size_t fine_zone) const {
-    return static_cast<std::int64_t>(limit_ + fine_zone / settings.retained_fine_divisor);
+  std::int64_t bound(const config& from, std::size_t fine_zone) const {
+    return static_cast<std::int64_t>(limit_ + fine_zone / from.retained_fine_divisor);
   }
 
   // The bound on the memory of all tails (span_tails.h).
-  std::int64_t bound_of_tails(const config& settings, std::size_t fine_zone) const {
-    return retains() ? static_cast<std::int64_t>(fine_zone / settings.retained_fine_divisor) : 0;
+  std::int64_t bound_of_tails(const config& from, std::size_t fine_zone) const {
+    return retains() ? static_cast<std::int64_t>(fine_zone / from.retained_fine_divisor) : 0;
   }
 
 private:

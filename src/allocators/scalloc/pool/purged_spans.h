@@ -67,7 +67,7 @@ public:
 private:
   using stack = concurrent::index_stack<typename Traits::sync>;
 
-  stack stacks_[2][Traits::settings.pool_column_limit];  // [0] coarse, [1] fine
+  stack stacks_[2][Traits::config.pool_column_limit];  // [0] coarse, [1] fine
   // Since the last sweep. relaxed: a hint.
   typename Traits::template atomic<std::size_t> added_{0};
 };

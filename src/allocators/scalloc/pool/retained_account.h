@@ -18,9 +18,9 @@ namespace heaplab::scalloc {
 
 template <class Traits>
 class retained_account {
-  static constexpr const config& settings = Traits::settings;
-  static constexpr unsigned column_limit = settings.pool_column_limit;
-  static constexpr std::int64_t window = settings.decay_milliseconds / 2;
+  static constexpr const scalloc::config& config = Traits::config;
+  static constexpr unsigned column_limit = config.pool_column_limit;
+  static constexpr std::int64_t window = config.decay_milliseconds / 2;
 
 public:
   // Returns what is granted to all columns, if this one had to be granted more.
@@ -52,7 +52,7 @@ public:
     if (!window_start_.compare_exchange_strong(since, now, std::memory_order_relaxed,
                                                std::memory_order_relaxed))
       return;
-    const bool is_short = now - since < settings.decay_milliseconds;
+    const bool is_short = now - since < config.decay_milliseconds;
     for (unsigned column = 0; column < columns; ++column) {
       low_mark& mark = low_marks_[column];
       const std::int64_t least = mark.now.exchange(account_.of_part(column), std::memory_order_relaxed);
@@ -75,7 +75,7 @@ private:
 
   // In ms. Every put and get reads it.
   alignas(cache_line_bytes) typename Traits::template atomic<std::int64_t> window_start_{0};
-  concurrent::split_account<typename Traits::sync, column_limit> account_{settings.retained_ahead_bytes};
+  concurrent::split_account<typename Traits::sync, column_limit> account_{config.retained_ahead_bytes};
   low_mark low_marks_[column_limit];
 };
 

@@ -35,10 +35,10 @@ template <class Traits>
 class span_pool {
   using span_type = span<Traits>;
   using classes = typename Traits::classes;
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
 
 public:
-  static constexpr unsigned column_limit = settings.pool_column_limit;
+  static constexpr unsigned column_limit = config.pool_column_limit;
   // When retained memory exceeds its bound, 1/N of the bound is purged at once. A small N makes system calls
   // rarer and page faults more.
   static constexpr std::size_t purge_divisor = 16;
@@ -82,14 +82,14 @@ public:
   span_type* get(arena<Traits>& spans, unsigned class_index, std::uint32_t column) {
     const size_class& kind = classes::table[class_index];
     const unsigned home = column % columns();
-    if constexpr (settings.searches_from_first)
+    if constexpr (config.searches_from_first)
       if (span_type* const span = take(spans, kind.pool_slot, home, kind, home)) return span;
     for (unsigned step = 0; step < slot_count; ++step) {
       const unsigned slot =
-          settings.searches_from_first ? step : (kind.pool_slot + slot_count - step) % slot_count;
+          config.searches_from_first ? step : (kind.pool_slot + slot_count - step) % slot_count;
       if (slot_is_fine[slot] != kind.fine) continue;
       for (unsigned turn = 0; turn < columns(); ++turn) {
-        const unsigned from = settings.searches_from_first ? turn : (home + turn) % columns();
+        const unsigned from = config.searches_from_first ? turn : (home + turn) % columns();
         if (span_type* const span = take(spans, slot, from, kind, home)) return span;
       }
     }
@@ -184,7 +184,7 @@ private:
   using stack = concurrent::index_stack<typename Traits::sync>;
   static constexpr unsigned slot_count = classes::slot_count();
   static constexpr std::int64_t worth_a_purge_thread =
-      static_cast<std::int64_t>(std::min<std::size_t>(settings.idle_purge_bytes, INT64_MAX));
+      static_cast<std::int64_t>(std::min<std::size_t>(config.idle_purge_bytes, INT64_MAX));
 
   static constexpr auto slot_is_fine = [] {
     std::array<bool, slot_count> result{};
@@ -218,7 +218,7 @@ private:
   }
 
   span_type& with_tail(const arena<Traits>& spans, span_type& span, const size_class& kind, unsigned home) {
-    tails_.begin_use(span, kind, home, columns(), retention_.bound_of_tails(settings, spans.fine_bytes()));
+    tails_.begin_use(span, kind, home, columns(), retention_.bound_of_tails(config, spans.fine_bytes()));
     return span;
   }
 
@@ -228,7 +228,7 @@ private:
   }
 
   std::int64_t bound(const arena<Traits>& spans) const {
-    return retention_.bound(settings, spans.fine_bytes());
+    return retention_.bound(config, spans.fine_bytes());
   }
 
   // A column was granted more; all have `granted` now. Above the bound, unless the background purge thread
@@ -238,7 +238,7 @@ private:
     if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound()) {
       granted = retained_.shrink_quotas(columns());
       const auto kept = static_cast<std::int64_t>(most - most / purge_divisor);
-      if (granted > kept && granted + settings.retained_ahead_bytes > most) {
+      if (granted > kept && granted + config.retained_ahead_bytes > most) {
         purge_newest(spans, stacks_[slot][home], home, static_cast<std::size_t>(granted - kept));
         granted = retained_.shrink_quotas(columns());
       }

@@ -188,7 +188,7 @@ HEAPLAB_FAST_PATH void wipe_fine(const span<Traits>& span, void* block) {
 template <class Traits>
 bool is_inside_block(const span<Traits>& span, const void* block) {
   const std::uint32_t offset = span.offset_of(block), bytes = span.secrets.block_bytes();
-  return (bytes <= Traits::settings.fine_block_limit ? offset % class_step : offset % bytes) != 0;
+  return (bytes <= Traits::config.fine_block_limit ? offset % class_step : offset % bytes) != 0;
 }
 
 // fatal() where no live block begins.

@@ -24,7 +24,7 @@ template <class Traits>
 bool becomes_guard(span<Traits>& span, std::size_t number) {
   if (number % guarded_span_period != 0) return false;
   const bool may_split = number / guarded_span_period < most_guard_mappings;
-  if (!install_guard<typename Traits::platform>(span.base, Traits::settings.fine_span_bytes, may_split))
+  if (!install_guard<typename Traits::platform>(span.base, Traits::config.fine_span_bytes, may_split))
     return false;
   span.secrets.set_guard();
   return true;
@@ -51,7 +51,7 @@ bool fit_access(const span<Traits>& span, const size_class& kind, std::size_t nu
   if (needs > had && !remove_guard<platform>(span.base + had, needs - had)) return false;
   const std::size_t begin =
       align_up(std::max<std::size_t>(needs, span.resident_bytes()), os_pages::page_bytes());
-  const std::size_t end = kind.fine ? Traits::settings.fine_span_bytes : Traits::settings.coarse_span_bytes;
+  const std::size_t end = kind.fine ? Traits::config.fine_span_bytes : Traits::config.coarse_span_bytes;
   if ((carved || needs < had) && begin < end)
     install_guard<platform>(span.base + begin, end - begin, number < most_guard_mappings);
   return true;

@@ -70,7 +70,7 @@ private:
   // The whole of a fine span: a huge page backs the part, too, that blocks never touched.
   static std::size_t bytes_of(const span_type& span) {
     return classes::table[span.class_index.load(std::memory_order_relaxed)].fine
-               ? Traits::settings.fine_span_bytes
+               ? Traits::config.fine_span_bytes
                : align_up(span.resident_bytes(), os_pages::page_bytes());
   }
 

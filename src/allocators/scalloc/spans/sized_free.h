@@ -17,14 +17,14 @@ template <class Traits>
 bool may_be_size_of(const span<Traits>* span, std::size_t usable, std::size_t bytes, std::size_t alignment,
                     bool was_resized) {
   using classes = typename Traits::classes;
-  constexpr const config& settings = Traits::settings;
+  constexpr const auto& config = Traits::config;
   if (bytes > usable || usable == 0) return bytes == usable;
   // realloc has left more of the block unused, at most.
   if (was_resized && bytes > usable / shrink_divisor) return true;
   // A large block, rounded up to pages, or one that serves where no span was left.
   if (span == nullptr)
-    return bytes <= settings.span_request_limit() || usable - bytes < os_pages::huge_page_bytes;
-  const unsigned index = classes::index_of_aligned(alignment, bytes + settings.canary_bytes);
+    return bytes <= config.span_request_limit() || usable - bytes < os_pages::huge_page_bytes;
+  const unsigned index = classes::index_of_aligned(alignment, bytes + config.canary_bytes);
   return index < classes::count && classes::table[index].block_bytes == span->secrets.block_bytes();
 }
 

@@ -46,7 +46,7 @@ struct alignas(4 * cache_line_bytes) span {
   template <class T>
   using atomic = typename Traits::template atomic<T>;
   using sync = typename Traits::sync;
-  static constexpr bool hardened = Traits::settings.hardened;
+  static constexpr bool hardened = Traits::config.hardened;
 
   // --- the line that frees read ---
 

@@ -17,7 +17,7 @@ namespace heaplab::scalloc {
 template <class Traits>
 class span_tails {
   using span_type = span<Traits>;
-  static constexpr const config& settings = Traits::settings;
+  static constexpr const scalloc::config& config = Traits::config;
 
 public:
   // Called for a span that a class begins to use, by a thread of `column`. Purges the tail where all tails
@@ -48,8 +48,8 @@ private:
 
   // A tail counts in the column of the thread that took the span, until the thread that puts the span back
   // subtracts in its own.
-  concurrent::split_account<typename Traits::sync, settings.pool_column_limit> account_{
-      settings.retained_ahead_bytes};
+  concurrent::split_account<typename Traits::sync, config.pool_column_limit> account_{
+      config.retained_ahead_bytes};
 };
 
 }  // namespace heaplab::scalloc
