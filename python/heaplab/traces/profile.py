@@ -64,6 +64,9 @@ class Site(NamedTuple):
     bytes_moved: int
 
 
+NO_BLOCKS = Site(*[0] * len(Site._fields))
+
+
 class SiteLives(NamedTuple):
     """How long the blocks of a call site live, of which some live when the last act begins: survivors."""
 

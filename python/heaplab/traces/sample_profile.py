@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heaplab.traces import symbols
-from heaplab.traces.profile import Growths, Lifetimes, Profile, Site
+from heaplab.traces.profile import NO_BLOCKS, Growths, Lifetimes, Profile, Site
 from heaplab.traces.sample_file import Head, ProcessSamples, SampledSite, Snapshot
 
 
@@ -62,20 +62,12 @@ def properties(process: ProcessSamples, snapshot: Snapshot) -> dict[str, str]:
 
 def sites_of(sampled: Sequence[SampledSite]) -> list[Site]:
     return [
-        Site(
+        NO_BLOCKS._replace(
             number=number,
             bytes=round(site.acquired.bytes),
             blocks=round(site.acquired.blocks),
-            most_bytes=0,
-            most_blocks=0,
-            peak_bytes=0,
-            peak_blocks=0,
             live_bytes=round(site.live.bytes),
             live_blocks=round(site.live.blocks),
-            lifetimes=0,
-            remote=0,
-            growths=0,
-            bytes_moved=0,
         )
         for number, site in enumerate(sampled, 1)
     ]

@@ -47,7 +47,7 @@ def why(judged: Judged) -> str:
     return {
         None: "",
         Why.NO_FIGURE: "no figure",
-        Why.FEW_BLOCKS: f"{blocks} {'block' if blocks == 1 else 'blocks'}, {FEWEST_PAIRS} are needed",
+        Why.FEW_BLOCKS: f"{units.counted(blocks, 'block')}, {FEWEST_PAIRS} are needed",
         Why.FEW_IN_A_CELL: "too few blocks in a cell",
         Why.MANY_COMPARED: "many compared",
         Why.NOISE_FLOOR: f"noise floor {threshold(judged.threshold)} here",
@@ -80,8 +80,7 @@ def few_blocks(judged: Iterable[Judged]) -> str:
     counts = [judgement.ratio.count for judgement in judged if judgement.why is Why.FEW_BLOCKS]
     if not counts:
         return ""
-    blocks = f"{max(counts)} {'block' if max(counts) == 1 else 'blocks'}"
-    return f"{blocks} in all: {FEWEST_PAIRS} are needed for a verdict."
+    return f"{units.counted(max(counts), 'block')} in all: {FEWEST_PAIRS} are needed for a verdict."
 
 
 def short(judged: Judged, metric: spec.MetricSpec) -> str:
