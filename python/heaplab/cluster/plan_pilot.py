@@ -70,7 +70,7 @@ def pilot(benchmark: Benchmark, arms: Sequence[Arm], seed: int, *, quiet: bool) 
         note(f"tries how {count} are timed, with a run of every arm")
     baseline = arms[0].allocator
     control = baseline + CONTROL_SUFFIX
-    found = PlanPilot(pace=dict.fromkeys((baseline, control), 0.0))
+    piloted = PlanPilot(pace=dict.fromkeys((baseline, control), 0.0))
     with RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, needed) as measure:
         fitting = fitting_memory(campaign, needed)
         for name, group in groupby(fitting, key=lambda comparison: comparison.experiment.id):
@@ -82,11 +82,11 @@ def pilot(benchmark: Benchmark, arms: Sequence[Arm], seed: int, *, quiet: bool) 
                 wall = run.process.wall_time * run.process.executions if run.process else 0.0
                 took = len(every) / len(among) * (wall + BETWEEN_S)
                 names = [run.allocator, *([control] if run.allocator == baseline else [])]
-                found.pace |= {each: found.pace.get(each, 0.0) + took for each in names}
-            found.timings[name] = timing.timing_of(campaign, among, runs).model_copy(
+                piloted.pace |= {each: piloted.pace.get(each, 0.0) + took for each in names}
+            piloted.timings[name] = timing.timing_of(campaign, among, runs).model_copy(
                 update={"one_cpu": one_cpu}
             )
-    return found
+    return piloted
 
 
 def first_runs(measure: RunMeasurer, comparison: Comparison) -> Iterator[Run]:
