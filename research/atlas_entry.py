@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Keep of a campaign what an atlas shows, in a file that is small enough to be checked in.
 
-What runs were over time, what the processor counted, what was warmed and watched, and the options of every
-run are left out; so are the prefix that heaplab is installed under and the home directory. Figures of runs
-keep four digits, which give the atlas of the campaign to a hundredth. ENTRY ends in .xz, which every
+What runs were over time, what the processor counted, figures that no experiment shows, what was warmed and
+watched, and the options of every run are left out; so are the prefix that heaplab is installed under and the
+home directory. Figures of runs keep three digits, which give the ratios of the campaign to half a per cent. ENTRY ends in .xz, which every
 command that reads results unpacks. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
@@ -36,22 +36,22 @@ def main() -> None:
 
 
 def lines(results: Path) -> Iterator[str]:
-    declared: dict[str, set[str]] = {}
+    shown: dict[str, set[str]] = {}
     for line in results.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record["kind"] == "campaign":
-            declared = {
-                name: set(workload["metrics"]) | COMMON for name, workload in record["workloads"].items()
+            shown = {
+                experiment["id"]: {*experiment["metrics"], experiment["main_metric"]} | COMMON
+                for experiment in record["experiments"]
             }
         if record["kind"] == "run":
-            record = small(record, declared)
+            record = small(record, shown[record["experiment"]])
         text = json.dumps(record, separators=(",", ":"), ensure_ascii=False)
         yield text.replace(str(native.root()), PREFIX).replace(str(Path.home()), "~")
 
 
-def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
+def small(run: dict[str, Any], kept: set[str]) -> dict[str, Any]:
     if sample := run.get("sample"):
-        kept = declared[sample["workload"]]
         metrics = {name: value for name, value in sample["metrics"].items() if name in kept}
         run["sample"] = sample | {"series": {}, "parameters": {}, "served_by": {}, "metrics": metrics}
     if process := run.get("process"):
@@ -63,7 +63,7 @@ def small(run: dict[str, Any], declared: dict[str, set[str]]) -> dict[str, Any]:
 def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: rounded(part) for name, part in value.items()}
-    return type(value)(float(f"{value:.4g}")) if type(value) in (int, float) else value
+    return type(value)(float(f"{value:.3g}")) if type(value) in (int, float) else value
 
 
 if __name__ == "__main__":

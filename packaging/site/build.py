@@ -34,7 +34,7 @@ INDEXED = {
     ROOT / "docs/archive/README.md": ["latency-*", "scalloc-*"],
     ROOT / "docs/reproduction.md": ["reproduction/*"],
 }
-AS_THEY_ARE = (".png", ".svg", ".xz")
+AS_THEY_ARE = (".png", ".svg", ".webp", ".xz")
 LINK = re.compile(r"(?<=\]\()([\w./-]*\w)(?=(?:#[\w-]*)?\))")
 INCLUDED = re.compile(r'^#include "(heaplab/local/\w+[.]h)"', re.MULTILINE)
 LIST_OF_LINKS = re.compile(r"(?:^- \[.*\n(?:  .*\n)*)+", re.MULTILINE)
