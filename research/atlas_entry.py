@@ -3,8 +3,8 @@
 
 What runs were over time, what the processor counted, figures that no experiment shows, what was warmed and
 watched, and the options of every run are left out; so are the prefix that heaplab is installed under and the
-home directory. Figures of runs keep three digits, which give the ratios of the campaign to half a per cent. ENTRY ends in .xz, which every
-command that reads results unpacks. Example:
+home directory. Figures of runs keep three digits, which give the ratios of the campaign to half a per cent.
+ENTRY ends in .xz, which every command that reads results unpacks. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
 
