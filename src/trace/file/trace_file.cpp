@@ -298,7 +298,8 @@ void trace_file::check_properties(const index_entry& frame, const properties& of
           std::string(stamps) + "', and may be tsc, tickets or clock");
 }
 
-// The lines of a process's frames of one type. A line that has not the form of the type is blamed and left out.
+// The lines of a process's frames of one type. A line that has not the form of the type is blamed and left
+// out.
 std::string trace_file::lines_of(std::uint32_t number, frame_type type) {
   std::string lines;
   bytes payload;
