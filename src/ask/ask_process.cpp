@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "ask/numbers_in_text.h"
 #include "ask/plan.h"
 #include "ask/thread_choice.h"
 #include "ask/traced_thread.h"
@@ -256,12 +257,12 @@ private:
     bool found = false;
     char line[4096 + 128];
     while (!found && std::fgets(line, sizeof line, file) != nullptr) {
-      unsigned long begin = 0, end = 0;
-      char permissions[8] = "";
-      if (std::sscanf(line, "%lx-%lx %7s", &begin, &end, permissions) != 3 || frame < begin || frame >= end)
-        continue;
-      found = permissions[0] == 'r' && permissions[1] == 'w' &&
-              (frame - begin >= stack_need || std::strstr(line, "[stack]") != nullptr);
+      std::string_view text = line;  // "BEGIN-END rw-p ...", in hexadecimal
+      const auto begin = take_number<std::uint64_t>(text, 16);
+      text.remove_prefix(std::min<std::size_t>(text.size(), 1));
+      const auto end = take_number<std::uint64_t>(text, 16);
+      found = begin && end && frame >= *begin && frame < *end && text.starts_with(" rw") &&
+              (frame - *begin >= stack_need || text.find("[stack]") != text.npos);
     }
     std::fclose(file);
     return found;

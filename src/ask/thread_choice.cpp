@@ -2,11 +2,11 @@
 
 #include <dirent.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <utility>
+#include <string_view>
+
+#include "ask/numbers_in_text.h"
 
 namespace heaplab::ask {
 
@@ -45,8 +45,8 @@ std::vector<pid_t> all_threads_of(pid_t process) {
   if (folder == nullptr) return {};
   std::vector<pid_t> found;
   while (const dirent* const entry = ::readdir(folder)) {
-    const pid_t thread = std::atoi(entry->d_name);
-    if (thread > 0) found.push_back(thread);
+    std::string_view name = entry->d_name;
+    if (const auto thread = take_number<pid_t>(name)) found.push_back(*thread);
   }
   ::closedir(folder);
   return found;
@@ -57,17 +57,15 @@ bool has_ended(pid_t process, pid_t thread) {
 }
 
 std::vector<pid_t> threads_of(pid_t process) {
-  std::vector<std::pair<bool, pid_t>> found;
+  std::vector<pid_t> waiting, others;
   for (const pid_t thread : all_threads_of(process)) {
     // One that waits for a disk or for its child (D) would stop only afterwards, for as long as this program
     // runs.
     if (const char state = state_of(process, thread); state == 'S' || state == 'R')
-      found.emplace_back(!waits(process, thread), thread);
+      (waits(process, thread) ? waiting : others).push_back(thread);
   }
-  std::ranges::stable_sort(found, {}, &std::pair<bool, pid_t>::first);
-  std::vector<pid_t> threads;
-  for (const auto& [_, thread] : found) threads.push_back(thread);
-  return threads;
+  waiting.insert(waiting.end(), others.begin(), others.end());
+  return waiting;
 }
 
 }  // namespace heaplab::ask

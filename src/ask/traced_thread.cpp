@@ -8,12 +8,14 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
+
+#include "ask/numbers_in_text.h"
 
 namespace heaplab::ask {
 
@@ -48,11 +50,14 @@ std::uint64_t deliverable(pid_t process, pid_t thread) {
   std::uint64_t blocked = 0;
   char line[256];
   while (std::fgets(line, sizeof line, file) != nullptr) {
-    std::uint64_t mask = 0;
-    if (std::sscanf(line, "SigPnd: %" SCNx64, &mask) == 1 ||
-        std::sscanf(line, "ShdPnd: %" SCNx64, &mask) == 1)
-      pending |= mask;
-    if (std::sscanf(line, "SigBlk: %" SCNx64, &mask) == 1) blocked = mask;
+    const auto mask_of = [&line](std::string_view name) {
+      std::string_view text = line;
+      if (!text.starts_with(name)) return std::uint64_t{0};
+      text.remove_prefix(name.size());
+      return take_number<std::uint64_t>(text, 16).value_or(0);
+    };
+    pending |= mask_of("SigPnd:\t") | mask_of("ShdPnd:\t");
+    blocked |= mask_of("SigBlk:\t");
   }
   std::fclose(file);
   return pending & ~blocked;
@@ -77,7 +82,7 @@ std::optional<traced_thread> traced_thread::stopped(pid_t process, pid_t thread,
   return found;
 }
 
-bool traced_thread::interrupt() {
+bool traced_thread::interrupt() const {
   return ::ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0;
 }
 
@@ -177,11 +182,11 @@ bool traced_thread::set_vector_registers(const std::vector<std::byte>& wanted) {
   return ::ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &place) == 0;
 }
 
-bool traced_thread::set(const registers& wanted) {
+bool traced_thread::set(const registers& wanted) const {
   return ::ptrace(PTRACE_SETREGS, thread_, nullptr, &wanted) == 0;
 }
 
-bool traced_thread::write(std::uint64_t address, const void* from, std::size_t bytes) {
+bool traced_thread::write(std::uint64_t address, const void* from, std::size_t bytes) const {
   const auto* const source = static_cast<const unsigned char*>(from);
   for (std::size_t done = 0; done < bytes; done += sizeof(long)) {
     long word = 0;

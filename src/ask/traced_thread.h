@@ -27,7 +27,7 @@ public:
 
   // The thread, which goes on until it is interrupted: of several threads, all can stop at the same time.
   static std::optional<traced_thread> seized(pid_t process, pid_t thread, int& refused);
-  bool interrupt();
+  bool interrupt() const;
   // Whether it has stopped by now. What was stopped begins its system call anew, whoever lives to see that.
   thread_state look();
   // False: as with `stopped`.
@@ -49,10 +49,10 @@ public:
   const registers& found() const { return found_; }
 
   std::vector<std::byte> vector_registers() const;
-  bool set(const registers& wanted);
+  bool set(const registers& wanted) const;
   bool set_vector_registers(const std::vector<std::byte>& wanted);
   // Writes also what the thread itself must not, such as code.
-  bool write(std::uint64_t address, const void* from, std::size_t bytes);
+  bool write(std::uint64_t address, const void* from, std::size_t bytes) const;
 
 private:
   traced_thread(pid_t process, pid_t thread) : process_(process), thread_(thread) {}

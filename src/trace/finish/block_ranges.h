@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -55,9 +56,8 @@ public:
     std::string out;
     for (const auto& [begin, end] : ranges_) {
       char range[2 * 16 + 3];
-      std::snprintf(range, sizeof range, "%s%llx-%llx", out.empty() ? "" : " ",
-                    static_cast<unsigned long long>(begin * unit),
-                    static_cast<unsigned long long>(end * unit));
+      std::snprintf(range, sizeof range, "%s%" PRIx64 "-%" PRIx64, out.empty() ? "" : " ", begin * unit,
+                    end * unit);
       out += range;
     }
     return out;

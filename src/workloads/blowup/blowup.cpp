@@ -1,7 +1,6 @@
 // Patterns that make heaps hold far more memory than the program's peak of live bytes. The score is peak
 // memory divided by peak live bytes: 1 is perfect. After the worst cases of Robson (1971, 1974), Wilson et
 // al. (IWMM 1995), and the blow-up of Berger et al., Hoard (ASPLOS 2000).
-#include <algorithm>
 #include <array>
 
 #include "workloads/blowup/generations.h"
@@ -72,9 +71,7 @@ public:
 private:
   const pattern_entry& entry() const { return *patterns[chosen_]; }
 
-  static bool takes(const pattern_entry& entry, std::string_view option) {
-    return std::ranges::find(entry.options, option) != entry.options.end();
-  }
+  static bool takes(const pattern_entry& entry, std::string_view option) { return entry.option == option; }
 
   // "phases or survivor".
   static std::string takers(std::string_view option) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "workloads/blowup/live_total.h"
 #include "workloads/harness/harness.h"
@@ -43,8 +42,8 @@ public:
 // How users know a pattern.
 struct pattern_entry {
   const char* name;
-  const char* does;                       // the subject and the verb, for --help
-  std::vector<std::string_view> options;  // those that this pattern alone takes, or some patterns
+  const char* does;         // the subject and the verb, for --help
+  std::string_view option;  // what this pattern alone takes, or some patterns; empty: nothing
   std::unique_ptr<pattern> (*make)(const run_context&);
   void (*check)(const settings&) = nullptr;  // throws usage_error for what the pattern cannot do
 };
