@@ -59,7 +59,7 @@ class BudgetOutlook:
         may_leave_out = self.leaves_out and len(studies) == 1 and studies[0].workload.is_users
         chosen = forecast.chosen() if may_leave_out else forecast.others
         self.left_out |= {name for name in forecast.others if name not in chosen}
-        return self.line(forecast, chosen, measured.compared)
+        return self.line(forecast, chosen, measured.compared) if forecast.others else ""
 
     def line(self, forecast: "BlockForecast", chosen: Sequence[str], what: str) -> str:
         every, whole = len(forecast.others), forecast.seconds(forecast.others, forecast.needed)

@@ -181,7 +181,7 @@ def test_a_wrong_result_is_a_failed_run(lab: Laboratory, tmp_path: Path) -> None
     forgets = FORGETS + "void* malloc(size_t n) {return __libc_realloc(0, n);}"
     broken = compiled(tmp_path / "forgets.so", forgets, "-fno-builtin", *SHARED)
     lab.run("--allocator", f"broken={broken}", "--allocators", "glibc,broken")
-    assert len(lab.good("glibc")) == 5
+    assert len(lab.good("glibc")) >= 5
     assert {run.status for run in lab.results().runs if run.allocator == "broken"} == {Status.FAILED}
 
 
@@ -194,7 +194,7 @@ def test_the_c_library_serves_a_program_linked_with_another_malloc(
     assert fault == f"malloc of linked would be served by {libraries['slow']}, not by the C library"
     plant(lab, str(linked))
     lab.run("--allocators", "glibc,same")
-    assert len(lab.good("glibc")) == len(lab.good("same")) == 5
+    assert len(lab.good("glibc")) == len(lab.good("same")) >= 5
 
 
 def test_a_program_keeps_the_name_it_is_called_by(tmp_path: Path) -> None:
