@@ -24,7 +24,7 @@ from heaplab.comparison.divided_budget import (
     room_in_words,
     turn_of,
 )
-from heaplab.comparison.outlook import BudgetOutlook
+from heaplab.comparison.outlook import BudgetOutlook, told_at
 from heaplab.comparison.planned_experiment import arms_of, planned_of
 from heaplab.comparison.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
 from heaplab.comparison.shown_results import REPORT_NAME
@@ -36,7 +36,6 @@ from heaplab.output import write_text
 from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.results import spec, store
 from heaplab.screen.notes import note
-from heaplab.stats import THRESHOLD
 from heaplab.text import units
 from heaplab.text.units import duration
 
@@ -170,7 +169,7 @@ def measured(turn: BudgetTurn, options: ComparisonOptions) -> None:
             f"{planned.name}: a run may use {memory_needs.in_words(most)} on this machine; cells that need "
             f"more, up to {memory_needs.in_words(largest)}, will fail, and the others are measured"
         )
-    outlook = BudgetOutlook(THRESHOLD + options.precision, turn.seconds)
+    outlook = BudgetOutlook(told_at(options.precision), turn.seconds)
     opened = planned.opened(turn.seconds, turn.why)
     stopped = run_campaign(opened, needed, options, TO_GO_ON, outlook=outlook)
     results = store.load(planned.file)

@@ -77,7 +77,12 @@ class QuantityOrWord(click.ParamType[float | str, str | float]):
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | str:
-        return value if value == self.word else self.quantity.convert(value, param, ctx)
+        if value == self.word:
+            return value
+        try:
+            return self.quantity.convert(value, param, ctx)
+        except click.UsageError as error:
+            raise click.BadParameter(f"{error.message}, or {self.word}", ctx, param) from None
 
 
 class Percentage(click.ParamType[float, str | float]):
