@@ -3,7 +3,8 @@
 
 What runs were over time, what the processor counted, figures that no experiment shows, what was warmed and
 watched, and the options of every run are left out; so are the prefix that heaplab is installed under and the
-home directory. Figures of runs keep three digits, which give the ratios of the campaign to half a per cent.
+home directory. Figures of runs keep three digits, which give the ratios of the campaign to half a per cent,
+what other work took of the processors one; the padding of environments is 0.
 ENTRY ends in .xz, which every command that reads results unpacks. Example:
     research/atlas_entry.py out/compare docs/atlas/2026-11-25-two-processors.jsonl.xz
 """
@@ -56,14 +57,15 @@ def small(run: dict[str, Any], kept: set[str]) -> dict[str, Any]:
         run["sample"] = sample | {"series": {}, "parameters": {}, "served_by": {}, "metrics": metrics}
     if process := run.get("process"):
         run["process"] = process | {"memory": []}
+    run |= {"foreign_cpu": rounded(run["foreign_cpu"], digits=1), "environment_bytes": 0}
     told = {name: value for name, value in run.items() if name == "cell" or value not in ("", None, {}, [])}
     return {name: rounded(value) for name, value in told.items() if name not in LEFT_OUT}
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: Any, digits: int = 3) -> Any:
     if isinstance(value, dict):
-        return {name: rounded(part) for name, part in value.items()}
-    return type(value)(float(f"{value:.3g}")) if type(value) in (int, float) else value
+        return {name: rounded(part, digits) for name, part in value.items()}
+    return type(value)(float(f"{value:.{digits}g}")) if type(value) in (int, float) else value
 
 
 if __name__ == "__main__":

@@ -27,6 +27,18 @@ def test_a_label_keeps_its_digits_and_a_coordinate_only_one() -> None:
     assert not re.search(r">\s+<|<g>", svg)
 
 
+def test_a_level_course_has_two_points_and_names_are_short_in_a_file_of_its_own() -> None:
+    with mpl.rc_context(canvas.STYLE):
+        figure, (axis,) = canvas.new(1)
+        times = range(20)
+        axis.fill_between(times, [0.0] * 20, [abs(10 - time) for time in times])
+        svg = canvas.to_svg(figure, "a valley")
+    [area] = [path for path in re.findall(r' d="([^"]*)"', svg) if path.count("L") > 20]
+    assert area.count("L") < 30, "of 42: the ground takes two"
+    assert re.search(r"#\w{11}\b", svg), "the same mark has the same name in all pictures of a page"
+    assert not re.search(r"#\w{11}\b", canvas.standalone(svg))
+
+
 def test_a_logarithmic_axis_has_numbers_without_exponents() -> None:
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)

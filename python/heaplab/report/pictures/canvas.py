@@ -49,6 +49,8 @@ SINGLE = (5.45, 3.4)  # inches: two figures fit side by side on the page
 PANEL = (3.6, 2.6)  # inches: three fit side by side
 MOST_ACROSS = 3
 TITLE_LETTERS = 36  # largest number of letters in a line of a title above a panel
+# Three or more points of a path at the same height, up to the last of them.
+LEVEL = re.compile(r"(?<=L)([-\d.]+) ([-\d.]+)L(?:[-\d.]+ \2L)+(?=[-\d.]+ \2(?![\d.]))")
 LINE, LETTER = 0.6, 0.08  # inches in a legend: the line before a name, and each letter of the name
 
 
@@ -133,11 +135,14 @@ def _dense_tag(tag: str) -> str:
 
 def _dense_numbers(text: re.Match[str]) -> str:
     rounded = re.sub(r"\d+\.\d+", lambda number: f"{round(float(number[0]), 1):g}", text[0])
-    return re.sub(r"\s*([A-Z]|z|$)\s*", r"\1", rounded)
+    return LEVEL.sub(r"\1 \2L", re.sub(r"\s*([A-Z]|z|$)\s*", r"\1", rounded))
 
 
 def standalone(svg: str) -> str:
-    """A picture of a page as a file of its own: in light colours, on a ground of its own, each style once."""
+    """A picture of a page as a file of its own: in light colours, on a ground of its own, each style once.
+
+    Names of what is drawn repeatedly are short: they need not differ from those of other pictures.
+    """
     for color, variable in replacements().items():
         svg = svg.replace(variable, color)
     svg = svg.replace("var(--font)", "DejaVu Sans, sans-serif")
@@ -148,6 +153,14 @@ def standalone(svg: str) -> str:
         lambda style: f'class="{styles.setdefault(style[1], f"s{len(styles)}")}"',
         svg[opening:],
     )
+    drawn = short_names(drawn)
     classes = "".join(f".{name}{{{style}}}" for style, name in styles.items())
     ground = f'<style>{classes}</style><rect width="100%" height="100%" fill="{CHROME["surface"]}"/>'
     return f"{svg[:opening]}{ground}{drawn}"
+
+
+def short_names(svg: str) -> str:
+    names: dict[str, str] = {}
+    return re.sub(
+        r'(?<=[#"])[a-z][0-9a-f]{10}(?=[")])', lambda name: names.setdefault(name[0], f"n{len(names)}"), svg
+    )
