@@ -1,22 +1,12 @@
 // Patterns that make heaps hold far more memory than the program's peak of live bytes. The score is peak
 // memory divided by peak live bytes: 1 is perfect. After the worst cases of Robson (1971, 1974), Wilson et
 // al. (IWMM 1995), and the blow-up of Berger et al., Hoard (ASPLOS 2000).
-#include <array>
+#include <iterator>
 
-#include "workloads/blowup/generations.h"
-#include "workloads/blowup/phases.h"
-#include "workloads/blowup/pool.h"
-#include "workloads/blowup/remote.h"
-#include "workloads/blowup/shift.h"
-#include "workloads/blowup/spread.h"
-#include "workloads/blowup/survivor.h"
+#include "workloads/blowup/pattern.h"
 
 namespace heaplab::blowup {
 namespace {
-
-// A new pattern is a file and a row here.
-const std::array patterns{&generations_entry, &phases_entry, &pool_entry,    &remote_entry,
-                          &shift_entry,       &spread_entry, &survivor_entry};
 
 class program final : public harness::team_workload {
 public:
@@ -30,9 +20,9 @@ public:
   void declare(harness::option_table& options) override {
     std::vector<std::string> names;
     std::string help;
-    for (const pattern_entry* entry : patterns) {
-      names.emplace_back(entry->name);
-      help += (help.empty() ? "" : "; ") + names.back() + ": " + entry->does;
+    for (const auto& [name, entry] : patterns()) {
+      names.push_back(name);
+      help += (help.empty() ? "" : "; ") + name + ": " + entry.does;
     }
     options.choice("pattern", chosen_, names, help);
     harness::declare_threads(options, threads_, 10'000);
@@ -69,15 +59,17 @@ public:
   }
 
 private:
-  const pattern_entry& entry() const { return *patterns[chosen_]; }
+  const pattern_entry& entry() const {
+    return std::next(patterns().begin(), static_cast<std::ptrdiff_t>(chosen_))->second;
+  }
 
   static bool takes(const pattern_entry& entry, std::string_view option) { return entry.option == option; }
 
   // "phases or survivor".
   static std::string takers(std::string_view option) {
     std::string names;
-    for (const pattern_entry* entry : patterns)
-      if (takes(*entry, option)) names += (names.empty() ? "" : " or ") + std::string(entry->name);
+    for (const auto& [name, entry] : patterns())
+      if (takes(entry, option)) names += (names.empty() ? "" : " or ") + name;
     return names;
   }
 
@@ -93,7 +85,8 @@ private:
     measured.add_metric("blowup", peak / static_cast<double>(total_.most()), "1");
   }
 
-  std::size_t chosen_ = patterns.size() - 1;
+  std::size_t chosen_ =
+      static_cast<std::size_t>(std::distance(patterns().begin(), patterns().find("survivor")));
   settings asked_;
   std::unique_ptr<pattern> pattern_;
   live_total total_;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "workloads/blowup/live_total.h"
@@ -41,16 +43,27 @@ public:
 
 // How users know a pattern.
 struct pattern_entry {
-  const char* name;
-  const char* does;         // the subject and the verb, for --help
-  std::string_view option;  // what this pattern alone takes, or some patterns; empty: nothing
+  const char* does;                // the subject and the verb, for --help
+  std::string_view option;         // what this pattern alone takes, or some patterns; empty: nothing
+  void (*check)(const settings&);  // throws usage_error for what the pattern cannot do; null: it can do all
   std::unique_ptr<pattern> (*make)(const run_context&);
-  void (*check)(const settings&) = nullptr;  // throws usage_error for what the pattern cannot do
 };
 
-template <class Pattern>
-std::unique_ptr<pattern> make_pattern(const run_context& context) {
-  return std::make_unique<Pattern>(context);
+// All patterns, by the names that --pattern takes.
+inline std::map<std::string, pattern_entry>& patterns() {
+  static std::map<std::string, pattern_entry> all;
+  return all;
 }
+
+// Each file in patterns/ has a variable of this type, which enters the pattern before main.
+template <class Pattern>
+struct registered {
+  registered(const char* name, const char* does, std::string_view option = "",
+             void (*check)(const settings&) = nullptr) {
+    patterns()[name] = {does, option, check, [](const run_context& context) -> std::unique_ptr<pattern> {
+                          return std::make_unique<Pattern>(context);
+                        }};
+  }
+};
 
 }  // namespace heaplab::blowup

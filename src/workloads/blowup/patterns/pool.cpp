@@ -1,5 +1,3 @@
-#pragma once
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "workloads/blowup/pattern.h"
 
 namespace heaplab::blowup {
+namespace {
 
 // A pool of threads that share objects and become fewer. Each replaces objects at random places, so that most
 // blocks are freed by another thread than allocated them. All threads are there in the first phase, a quarter
@@ -83,7 +82,8 @@ private:
   harness::thread_arrays<place> places_;
 };
 
-inline const pattern_entry pool_entry{
-    "pool", "a pool of threads that replace shared objects shrinks", {}, make_pattern<pool>};
+const registered<pool> entered{
+    "pool", "a pool of threads becomes smaller (all, a quarter, one of 32) while it replaces shared objects"};
 
+}  // namespace
 }  // namespace heaplab::blowup

@@ -1,8 +1,7 @@
-#pragma once
-
 #include "workloads/blowup/rounds.h"
 
 namespace heaplab::blowup {
+namespace {
 
 // Sizes grow by four fifths from round to round, and in the first by an eighth from thread to thread. No
 // thread waits for another.
@@ -28,10 +27,10 @@ private:
   held_objects objects_;
 };
 
-inline const pattern_entry phases_entry{
+const registered<phases> entered{
     "phases",
-    "threads pass from size to size, each at its own pace, and keep some objects at random",
-    {"stays"},
-    make_pattern<phases>};
+    "threads pass from size to size, each at its own pace, and keep some objects of each size, at random",
+    "stays"};
 
+}  // namespace
 }  // namespace heaplab::blowup

@@ -1,8 +1,7 @@
-#pragma once
-
 #include "workloads/blowup/held_objects.h"
 
 namespace heaplab::blowup {
+namespace {
 
 // Each thread holds one object of each of many sizes, as far as there is room.
 class spread final : public pattern {
@@ -31,7 +30,10 @@ private:
   held_objects objects_;
 };
 
-inline const pattern_entry spread_entry{
-    "spread", "each of many threads holds one object of each of many sizes", {"sizes"}, make_pattern<spread>};
+const registered<spread> entered{"spread",
+                                 "many living threads hold one object of each of many sizes: what a heap "
+                                 "keeps ready for each thread and size is never used",
+                                 "sizes"};
 
+}  // namespace
 }  // namespace heaplab::blowup

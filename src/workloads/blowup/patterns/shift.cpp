@@ -1,15 +1,15 @@
-#pragma once
-
 #include "workloads/blowup/rounds.h"
 
 namespace heaplab::blowup {
+namespace {
 
 class shift final : public rounds {
 public:
   explicit shift(const run_context& context) : rounds(context, context.asked.live / context.asked.threads) {}
 };
 
-inline const pattern_entry shift_entry{
-    "shift", "all objects of one size go, then those of the next size come", {}, make_pattern<shift>};
+const registered<shift> entered{
+    "shift", "sizes move on each round, so that memory kept by size is never asked for again"};
 
+}  // namespace
 }  // namespace heaplab::blowup

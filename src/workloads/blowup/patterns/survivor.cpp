@@ -1,8 +1,7 @@
-#pragma once
-
 #include "workloads/blowup/rounds.h"
 
 namespace heaplab::blowup {
+namespace {
 
 class survivor final : public rounds {
 public:
@@ -13,7 +12,8 @@ private:
   bool stays(std::size_t i) const override { return i % context_.asked.stays == 0; }
 };
 
-inline const pattern_entry survivor_entry{
-    "survivor", "as shift, but every so many-th object stays for good", {"stays"}, make_pattern<survivor>};
+const registered<survivor> entered{
+    "survivor", "as shift, but one object in many stays, and pins what lies around it", "stays"};
 
+}  // namespace
 }  // namespace heaplab::blowup

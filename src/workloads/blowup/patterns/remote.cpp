@@ -1,8 +1,7 @@
-#pragma once
-
 #include "workloads/blowup/rounds.h"
 
 namespace heaplab::blowup {
+namespace {
 
 // Every odd thread only frees the objects that the thread before it has allocated. There is one size, so that
 // remote frees are the only cause of blow-up.
@@ -23,7 +22,7 @@ private:
   unsigned frees_those_of(unsigned thread) const override { return thread - 1; }
 };
 
-inline const pattern_entry remote_entry{
-    "remote", "one thread only allocates, another only frees", {}, make_pattern<remote>, remote::check};
+const registered<remote> entered{"remote", "frees never reach the allocating thread", "", remote::check};
 
+}  // namespace
 }  // namespace heaplab::blowup

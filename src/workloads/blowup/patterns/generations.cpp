@@ -1,8 +1,7 @@
-#pragma once
-
 #include "workloads/blowup/held_objects.h"
 
 namespace heaplab::blowup {
+namespace {
 
 // Each thread of the team frees half of its objects, chosen at random, and never allocates. In each round a
 // new thread allocates objects in their place.
@@ -47,7 +46,8 @@ private:
   held_objects objects_;
 };
 
-inline const pattern_entry generations_entry{
-    "generations", "new threads allocate what an old thread frees", {}, make_pattern<generations>};
+const registered<generations> entered{"generations",
+                                      "an old thread frees at random what ever new threads have allocated"};
 
+}  // namespace
 }  // namespace heaplab::blowup
