@@ -80,7 +80,7 @@ bool comes_true(Condition condition, std::chrono::nanoseconds patience) {
 class asking {
 public:
   explicit asking(const plan& of) : plan_(of) {
-    for (const expected_bytes& one : plan_.expected) expect(one);
+    for (const expected_bytes& expected : plan_.expected) expect(expected);
     unsafe_ = plan_.unsafe;
     unsafe_.push_back({plan_.code, plan_.code + trampoline_bytes()});
   }
@@ -179,7 +179,7 @@ private:
   }
 
   // Sends a thread into the trampoline, with one record or those of the area. The thread goes on at once.
-  caller enter(const std::optional<call_record>& one, unsigned& tried) {
+  caller enter(const std::optional<call_record>& record, unsigned& tried) {
     int refused = 0;
     stack_verdict verdict = stack_verdict::safe;
     for (const moment end = now() + search_patience; now() < end; std::this_thread::sleep_for(20ms)) {
@@ -193,7 +193,7 @@ private:
           continue;
         verdict = examine_stack(id, unsafe_);
         if (verdict != stack_verdict::safe) continue;
-        if (std::optional<caller> by = send(*thread, one)) return *std::move(by);
+        if (std::optional<caller> by = send(*thread, record)) return *std::move(by);
       }
       if (tried == 0 && refused == EPERM)
         fail("the kernel refuses to stop its threads: another debugger has them");
@@ -204,12 +204,12 @@ private:
              : "no thread was outside of malloc, the loader and stdio, with room on its stack, for 5 s");
   }
 
-  std::optional<caller> send(traced_thread& thread, const std::optional<call_record>& one) {
+  std::optional<caller> send(traced_thread& thread, const std::optional<call_record>& record) {
     const registers resumption = thread.resumption();
     const std::uint64_t at = resumption.rsp - sizeof(trampoline_frame) - red_zone;
     if (!has_room(at) || !has_code(thread)) return std::nullopt;
     trampoline_frame frame{};
-    if (one) frame.first = *one;
+    if (record) frame.first = *record;
     keep(resumption, frame);
     if (!thread.write(at, &frame, sizeof frame)) return std::nullopt;
     std::vector<std::byte> vectors = thread.vector_registers();
@@ -219,9 +219,9 @@ private:
     entry.eflags &= ~(trap_flag | direction_flag | alignment_flag);
     entry.rip = plan_.code;
     entry.rsp = at + offsetof(trampoline_frame, r15);
-    entry.rbx = one ? at : plan_.records_begin;
-    entry.r12 = one ? at + sizeof(call_record) : plan_.records_end;
-    entry.r13 = one ? 0 : plan_.done;
+    entry.rbx = record ? at : plan_.records_begin;
+    entry.r12 = record ? at + sizeof(call_record) : plan_.records_end;
+    entry.r13 = record ? 0 : plan_.done;
     entry.r14 = plan_.errno_location;
     entry.orig_rax = ~std::uint64_t{0};
     if (!thread.set(entry)) return std::nullopt;

@@ -50,14 +50,14 @@ void read_line(const std::string& name, std::istream& from, plan& into) {
   } else if (name == "content") {
     into.content = bytes_of(from);
   } else if (name == "expect") {
-    expected_bytes one{};
-    from >> std::hex >> one.address;
-    one.bytes = bytes_of(from);
-    into.expected.push_back(std::move(one));
+    expected_bytes expected{};
+    from >> std::hex >> expected.address;
+    expected.bytes = bytes_of(from);
+    into.expected.push_back(std::move(expected));
   } else if (name == "unsafe") {
-    address_range one{};
-    from >> std::hex >> one.begin >> one.end;
-    into.unsafe.push_back(one);
+    address_range range{};
+    from >> std::hex >> range.begin >> range.end;
+    into.unsafe.push_back(range);
   } else {
     throw std::runtime_error("a plan has no line " + name);
   }

@@ -18,7 +18,7 @@ COMMENT_OR_LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])'", re.DOTALL
 )
 STILL_FOUND = {"advise", "gate", "redirecting", "running", "servers", "subsystems", "tune"}
-STILL_ONE = {"src/allocators", "src/ask", "tests/python", "tests/scalloc"}
+STILL_ONE = {"src/allocators", "tests/scalloc"}
 IT = re.compile(r"\bit_?\b")
 ONE = re.compile(r"\bone_?\b")
 

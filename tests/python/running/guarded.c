@@ -78,10 +78,10 @@ static int compute_alone(void) {
 
 static void* wait_for_events(void* unused) {
   const int events = epoll_create1(0);
-  struct epoll_event one;
+  struct epoll_event event;
   while (!is_over) {
     errno = STILL;
-    const int found = epoll_wait(events, &one, 1, 20);
+    const int found = epoll_wait(events, &event, 1, 20);
     if (found < 0 && errno == EINTR && expects_interrupts) continue;
     if (found != 0) wrong("epoll_wait");
     if (errno != STILL) wrong("errno behind epoll_wait");
@@ -90,9 +90,9 @@ static void* wait_for_events(void* unused) {
 }
 
 static void* wait_for_a_pipe(void* pipe_of) {
-  struct pollfd one = {*(int*)pipe_of, POLLIN, 0};
+  struct pollfd readable = {*(int*)pipe_of, POLLIN, 0};
   while (!is_over)
-    if (poll(&one, 1, 20) != 0) wrong("poll");
+    if (poll(&readable, 1, 20) != 0) wrong("poll");
   return NULL;
 }
 
