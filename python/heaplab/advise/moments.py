@@ -20,7 +20,7 @@ class Moment:
     regrown: bool  # the program took as much again afterwards, or always did before
 
 
-def held_for_nothing(census: Census) -> int:
+def unused_bytes(census: Census) -> int:
     return max(0, census.memory - census.live)
 
 
@@ -31,7 +31,7 @@ def moment_of(profile: Profile, base: Replays) -> Moment:
     found = [Moment(moment.place, moment.regrown or often) for moment in found]
     if not found:
         return Moment(len(base.runs[0]) - 1, regrown=False)
-    return max(found, key=lambda moment: (not moment.regrown, held_for_nothing(base.typical(moment.place))))
+    return max(found, key=lambda moment: (not moment.regrown, unused_bytes(base.typical(moment.place))))
 
 
 def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:

@@ -169,7 +169,7 @@ def judged_of(study: Study, limits: GateLimits, *, counts: bool) -> dict[str, tu
     if counts:
         return counted
     server = study.workload.server
-    end = server_spec.after(server.idle_s[-1]) if server else END
+    end = server_spec.idle_memory(server.idle_s[-1]) if server else END
     memories = {"memory": MEMORY, "mean-memory": MEAN, "end-memory": end}
     timed = {TIME: (study.main_metric, limits.slower)} if study.is_timed else {}
     judged = timed | {name: (metric, limits.memory) for name, metric in memories.items()}

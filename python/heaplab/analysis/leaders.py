@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from heaplab.analysis.whole_analysis import Analysis
-from heaplab.results.server_spec import after
+from heaplab.results.server_spec import idle_memory
 from heaplab.stats import Interval
 
 
@@ -44,7 +44,7 @@ def measures(analysis: Analysis) -> list[Mapping[str, Interval]]:
 def after_idling(analysis: Analysis, names: Sequence[str]) -> dict[str, Interval]:
     """The memory of a server after its longest idle time; empty for other programs."""
     return {
-        name: study.ratio(cell, name, after(study.workload.server.idle_s[-1]))
+        name: study.ratio(cell, name, idle_memory(study.workload.server.idle_s[-1]))
         for study in analysis.between_allocators
         if study.workload.server
         for cell in study.cells

@@ -135,7 +135,7 @@ class RunMeasurer:
                         program, cell, block.seed, environment | costs.environment, library
                     )
                     trims = costs.found
-                self._warmer.after(candidate, execution, outcome.status)
+                self._warmer.remember(candidate, execution, outcome.status)
         except HeaplabError as error:
             outcome = RunOutcome(Status.SKIPPED, str(error))
         if execution and outcome.status is Status.OK and self._counter:

@@ -121,7 +121,7 @@ class PilotRunner:
             with RunMeasurer(campaign, libraries, tick=self.tick, look=sampler.look) as measure:
                 self._run(measure, campaign, block, cell, 0)
             processes = sampler.processes
-            return pilot_run.found_by_brk([*processes, *not_seen(control.executed(), processes)])
+            return pilot_run.found_by_brk([*processes, *not_seen(control.executed_programs(), processes)])
 
     def _with_lengths(self, campaign: Campaign) -> Campaign:
         """The campaign with cells as long as `fit_lengths` has it.

@@ -51,7 +51,7 @@ class Warmer:
         self._known.append(Warming(touched=size, seconds=seconds, cold=seconds > COLD * pace * size))
         return self._known[-1]
 
-    def after(self, candidate: Candidate, execution: Execution, status: Status) -> None:
+    def remember(self, candidate: Candidate, execution: Execution, status: Status) -> None:
         """Remember what a run needed. A run that ended well before its memory was sampled needed little."""
         peak = execution.process.peak_memory
         if peak or status is Status.OK:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.options.server_options import FIELDS
-from heaplab.results.server_spec import MAIN_METRIC, Server, after
+from heaplab.results.server_spec import MAIN_METRIC, Server, idle_memory
 from heaplab.results.spec import Experiment, Plot, Workload
 from heaplab.servers import port_of
 
@@ -63,7 +63,7 @@ def metrics_of(server: Server) -> list[str]:
 
 def plots_of(server: Server) -> list[Plot]:
     """The cost of a request, the memory after the longest idle time, and memory over the whole run."""
-    bars = [Plot(y=name) for name in (MAIN_METRIC, after(server.idle_s[-1]))]
+    bars = [Plot(y=name) for name in (MAIN_METRIC, idle_memory(server.idle_s[-1]))]
     return [*bars, Plot(kind="series", series="process")]
 
 

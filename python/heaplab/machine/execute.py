@@ -142,10 +142,10 @@ def execute(
     **more: Any,
 ) -> Execution:
     """Run `command` alone to its end; `more` are fields of Job, and `tick` is called at every sample."""
-    return executed(Job(command, environment, limits, **more), tick)
+    return carried_out(Job(command, environment, limits, **more), tick)
 
 
-def executed(job: Job, tick: Callable[[], None] = lambda: None) -> Execution:
+def carried_out(job: Job, tick: Callable[[], None] = lambda: None) -> Execution:
     """Carry out the job alone to its end, and return its cost. `tick` is called at every sample."""
     with contextlib.ExitStack() as at_end:
         launched = job.launched(at_end)
@@ -174,7 +174,7 @@ def alone(steps: Steps[T], tick: Callable[[], None] = lambda: None, look: Look |
         job = next(steps)
         while True:
             try:
-                execution = executed(replace(job, look=look) if look else job, tick)
+                execution = carried_out(replace(job, look=look) if look else job, tick)
             except CannotStartError as error:
                 job = steps.throw(error)
             else:

@@ -128,7 +128,7 @@ class Server(Spec):
                 yield name, ServerMetric(name.replace("_", " "), figure.unit, BETTER[figure.unit])
         yield AFTER_LOAD, ServerMetric("memory at the end of the load", "B")
         for idle in self.idle_s:
-            yield after(idle), ServerMetric(f"memory after {idle:g} s idle", "B")
+            yield idle_memory(idle), ServerMetric(f"memory after {idle:g} s idle", "B")
         for name in (LAZILY_FREED, *(f"{LAZILY_FREED}_{after_idle(idle)}" for idle in self.idle_s)):
             when = f"after {name.rpartition('_')[2]} idle" if "after" in name else "at the end of the load"
             yield name, ServerMetric(f"lazily freed {when}", "B", "neither")
@@ -140,6 +140,6 @@ def after_idle(idle: float) -> str:
     return f"after_{idle:g}s"
 
 
-def after(idle: float) -> str:
+def idle_memory(idle: float) -> str:
     """The metric of the memory that a server has `idle` s after its last burst."""
     return f"memory_{after_idle(idle)}"

@@ -45,7 +45,7 @@ def metrics_of(
         server_spec.GROWTH: bursts[-1].memory.unreclaimable / max(1, bursts[0].memory.unreclaimable),
     }
     for seconds, memory in idle.items():
-        values[server_spec.after(seconds)] = memory.unreclaimable
+        values[server_spec.idle_memory(seconds)] = memory.unreclaimable
         values[f"{LAZILY_FREED}_{server_spec.after_idle(seconds)}"] = memory.lazily_freed
     throughput = server_spec.THROUGHPUT
     by_burst = [{throughput: burst.figures[REQUESTS] / burst.wall} | burst.figures for burst in bursts]

@@ -61,7 +61,7 @@ class Control:
     def switch(self, state: int) -> None:
         STATE.pack_into(self._page, STATE_AT, state)
 
-    def executed(self) -> list[ExecutedProgram]:
+    def executed_programs(self) -> list[ExecutedProgram]:
         """The programs that were executed while recording, or looking, was on."""
         texts = filter(None, self._page[TEXTS_AT:].split(b"\0"))
         return [ExecutedProgram(os.fsdecode(text[1:]), text.startswith(b"+")) for text in texts]

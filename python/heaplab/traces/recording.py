@@ -279,7 +279,7 @@ class Window:
         """
         processes = self._sampler.processes if self._sampler else []
         moments = [f"{process.pid} {sample.at_ns}\n" for process in processes for sample in process.kept]
-        processes += executed_programs.not_seen(self._control.executed(), processes)
+        processes += executed_programs.not_seen(self._control.executed_programs(), processes)
         try:
             (self._raw / MOMENTS).write_text("".join(moments))
             (self._raw / MEMORY).write_text(text_of(processes))

@@ -137,7 +137,7 @@ def masses_of(phase: Phase, life: Array, random: np.random.Generator) -> Array:
 
 
 def others(phase: Phase, thread: Array, random: np.random.Generator) -> Array:
-    """For each block a thread that may free it, not its own; 0 where the recording has none."""
+    """A thread other than its own that may free each block; 0 where only the thread itself freed."""
     threads = np.zeros(len(thread), dtype=np.int64)
     rows = np.array(phase.freed_by, dtype=np.int64).reshape(-1, 3)
     for maker in np.unique(rows[:, 0]):

@@ -67,8 +67,8 @@ public:
     return free_[bucket] != no_link;
   }
 
-  // Some free blocks of a bucket, which another heap takes over; no_link: there are none. For a heap without
-  // a thread. All of them would leave the next thread of this heap without.
+  // Free blocks of a bucket for another heap; no_link if there are none. Precondition: this heap has no
+  // thread. Not all free blocks go: its next thread needs some.
   link take_some(std::size_t bucket) {
     link& first = free_[bucket];
     if (first == no_link && !try_take_remote(bucket)) return no_link;
@@ -80,13 +80,14 @@ public:
     return taken;
   }
 
-  // Called before each new block. Whether to look for free blocks in other heaps first: once in as many times
-  // as a look may bring blocks, because it takes a lock; and where the buffer has no room.
+  // Called before each new block: whether to look for free blocks in other heaps first. A look takes a lock
+  // and brings blocks_of_a_look blocks at most, so it comes once in as many calls, and where the buffer has
+  // no room.
   bool should_look_around(std::size_t bucket) {
     return new_blocks_++ % blocks_of_a_look == 0 || uncarved_bytes() < sizeof(header) + bucket_bytes(bucket);
   }
 
-  // Precondition: the free list is empty. False: the chain is, too.
+  // Makes `chain` the free list. Precondition: the free list is empty. False if the chain is empty too.
   bool try_take_over(std::size_t bucket, link chain) {
     free_[bucket] = chain;
     return chain != no_link;

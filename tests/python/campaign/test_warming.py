@@ -46,7 +46,7 @@ def needed(
     found, asked = warmer(**given)
     for peak in peaks:
         found.before(candidate)
-        found.after(candidate, execution(peak), status)
+        found.remember(candidate, execution(peak), status)
     found.before(candidate)
     return asked
 
@@ -69,7 +69,7 @@ def test_a_new_candidate_is_warmed_by_the_largest_peak_of_its_cell(candidates: l
     found, asked = warmer()
     for peak, candidate in zip([400 * MIB, 300 * MIB], candidates, strict=False):
         found.before(candidate)
-        found.after(candidate, execution(peak), Status.OK)
+        found.remember(candidate, execution(peak), Status.OK)
     found.before(candidates[2])
     assert asked == [UNSEEN, own(400 * MIB), own(400 * MIB)]
 
@@ -79,7 +79,7 @@ def test_where_another_needed_nothing_a_new_candidate_is_warmed_what_the_card_na
 ) -> None:
     found, asked = warmer()
     found.before(candidates[0])
-    found.after(candidates[0], execution(0), Status.OK)
+    found.remember(candidates[0], execution(0), Status.OK)
     found.before(candidates[1])
     assert asked == [UNSEEN, CARD_LEAST]
 
@@ -118,7 +118,7 @@ def test_a_new_candidate_is_warmed_also_where_memory_is_left_alone(candidates: l
     found, asked = warmer()
     for _ in range(30):
         found.before(candidates[0])
-        found.after(candidates[0], execution(MIB), Status.OK)
+        found.remember(candidates[0], execution(MIB), Status.OK)
     found.before(candidates[1])
     assert asked[-1] == CARD_LEAST
 

@@ -15,7 +15,7 @@ from heaplab.report.words import beyond_malloc, wording
 from heaplab.report.words.advice import answer
 from heaplab.report.words.next_steps import start_command
 from heaplab.results.records import Arm
-from heaplab.results.server_spec import after
+from heaplab.results.server_spec import idle_memory
 from heaplab.stats import Verdict
 
 INDENT = 2
@@ -90,7 +90,7 @@ def confirmed(analysis: Analysis) -> list[str]:
     }
     for study in analysis.between_allocators:
         if server := study.workload.server:
-            idle = study.judged(after(server.idle_s[-1]))
+            idle = study.judged(idle_memory(server.idle_s[-1]))
             names |= {name for (_, name), judged in idle.items() if judged.verdict is Verdict.LOWER}
     return [name for name in analysis.allocators if name in names]
 
