@@ -137,7 +137,10 @@ def section(publication: Publication, parts: Sequence[CoveredPart], pictures: st
         [
             f"## {publication.title}\n",
             f"{publication.source}.\n",
-            table(head, [row(part, pictures) for part in parts]),
+            table(
+                head,
+                [row(part, pictures, told) for part, told in zip(parts, told_before(parts), strict=True)],
+            ),
             f"### {publication.title}, sentence by sentence\n",
             table(["number", "the publication", "here", "figures"], list(sentences(parts))),
             *(f"- {name} is not obtainable: {why}." for name, why in publication.unobtainable.items()),
@@ -146,7 +149,13 @@ def section(publication: Publication, parts: Sequence[CoveredPart], pictures: st
     )
 
 
-def row(covered_part: CoveredPart, pictures: str) -> list[str]:
+def told_before(parts: Sequence[CoveredPart]) -> list[bool]:
+    """Of each part, whether an earlier one has the same experiment, and so the same run."""
+    experiments = [part.part.experiment for part in parts]
+    return [experiment in experiments[:place] for place, experiment in enumerate(experiments)]
+
+
+def row(covered_part: CoveredPart, pictures: str, told: bool) -> list[str]:
     part = covered_part.part
     if part.why_none:
         return [part.label, part.shows, f"none: {part.why_none}", "", "", ""]
@@ -158,7 +167,7 @@ def row(covered_part: CoveredPart, pictures: str) -> list[str]:
         part.label,
         part.shows,
         f"`{part.experiment}`",
-        extent(covered_part.measured, covered_part.experiment),
+        "as above" if told else extent(covered_part.measured, covered_part.experiment),
         said or "no sentence to test",
         f"[picture]({pictures}/{file_name(part.experiment)})",
     ]
