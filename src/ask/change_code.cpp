@@ -115,7 +115,7 @@ moment now() {
 // All threads of a process, stopped as long as the object lives.
 class stopped_threads {
 public:
-  // `since`: when the first is asked to stop.
+  // Sets `since` to the moment at which the first thread is asked to stop.
   stopped_threads(pid_t process, moment& since) : process_(process) {
     std::list<traced_thread> found = other_threads();
     since = now();

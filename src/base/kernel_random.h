@@ -13,7 +13,7 @@ namespace heaplab {
 // guard of the same bits: they serve as the key of a hash (keyed_hash.h) and are themselves shown to nobody.
 inline std::array<std::uint64_t, 2> kernel_random() {
   std::array<std::uint64_t, 2> result{};
-  // The kernel passes an address (getauxval(3)); 0: an emulator that passes none.
+  // AT_RANDOM is the address of the bits. Emulators may lack it: then the bits are 0.
   if (const auto address = ::getauxval(AT_RANDOM); address != 0)
     std::memcpy(result.data(), reinterpret_cast<const void*>(address), sizeof result);
   return result;

@@ -17,7 +17,7 @@ LATENCIES = {
     "latency_p99": "99th percentile of latency",
     "latency_p999": "99.9th percentile of latency",
 }
-# Units of NAME:UNIT=REGEX: the base unit, and the number of base units in one.
+# Units that NAME:UNIT=REGEX takes, each with its base unit and how many of these it is.
 UNITS = {
     "s": ("s", 1.0),
     "ms": ("s", 1e-3),

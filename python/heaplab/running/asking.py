@@ -162,7 +162,7 @@ class Asking(Calling):
         return Answered(said, self.question, call)
 
     def give_back(self) -> CallOutcome:
-        """CallOutcome what returns memory to the system."""
+        """Call the function of the allocator that returns memory to the system."""
         script = self._script()
         self.question.give_back(script, Exported(self._malloc))
         return self._asked(script)[0]

@@ -28,8 +28,8 @@ std::uint32_t merged_events::thread_of(const raw_record& about) {
   threads_of_handle& of = by_handle_[address_of(about)];
   const bool created = kind_of(about) == kind::thread_create;
   std::size_t& place = created ? of.created : of.joined;
-  // The main thread has this pthread_t although no pthread_create made it. A joined thread began before the
-  // join.
+  // A pthread_t is used again by later threads. Thread 1, the main thread, was made by no pthread_create, so
+  // it is passed over; and a thread that began after the join is not the joined one.
   while (place < of.threads.size() && created && of.threads[place] == 1) ++place;
   if (place >= of.threads.size()) return 0;
   const raw_process::thread& found = process_.threads()[of.threads[place] - 1];

@@ -123,8 +123,8 @@ std::size_t recorded_modules::snapshot_before(std::uint64_t stamp) const {
                                   snapshots_.begin());
 }
 
-// A snapshot is taken before a library is loaded or unloaded. So what the next one knows was there before it;
-// what only the last one knows was being unloaded.
+// A snapshot is taken before a library is loaded or unloaded. A library in use at `stamp` is therefore in the
+// next snapshot; if that lacks the address, the library was being unloaded, and the snapshot before has it.
 std::uint64_t recorded_modules::place(std::uint64_t address, std::uint64_t stamp) const {
   if (!displaced_) return address;
   const std::size_t next = snapshot_before(stamp);

@@ -47,8 +47,9 @@ bool mtrace_lines::add(std::string_view line) {
   }
 }
 
-// Addresses of mtrace are those within a file, so that two places may have the same: each gets a number of
-// its own in place of a code address, and its text as a name.
+// The call site of a place such as "/usr/lib/a.so:(f)[0x10]". Its address is an offset in the file, which a
+// place in another file may share: a number of its own stands for the code address, and the place's text for
+// the name.
 std::uint32_t mtrace_lines::site_of(std::string_view place) {
   place_ = place;
   const auto [found, first] = sites_.try_emplace(place_, 0);

@@ -31,7 +31,8 @@ public:
         patience_(static_cast<long>(std::max(least_patience, events / patience_share))),
         found_{end + 1, 0} {}
 
-  // False: the last act does not begin before this event.
+  // Takes the events from the last to the first. False: the search ends, the last act begins after this
+  // event.
   bool see(const event& e) {
     const bool usual = e.stamp > usual_ && seen_ < usual_events_;
     tidying_ = tidying_ && later_ - std::min(later_, e.stamp) <= pause_ && e.stamp >= earliest_;

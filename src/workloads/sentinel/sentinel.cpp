@@ -77,8 +77,8 @@ private:
   static constexpr std::uint64_t most_passing = 1'000;
   static constexpr unsigned rests = 8;
 
-  // Arrays have numbers of objects: a swap moves the number. Every number is in one place, so that an object
-  // belongs to one thread or to one place that all threads share.
+  // Threads and shared places hold indices of objects, and a swap exchanges two indices. Each index stands in
+  // one thread's array or in one shared place, so that no two threads use an object at a time.
   struct object {
     harness::block held;  // null before its first life and between two
     unsigned allocated_by = 0;
