@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Gate a program against one that is slower by a known share, beside busy processes; count the outcomes.
 
-The program allocates, writes and frees blocks in a loop, for some hundredths of a second; the slower one does
+The program allocates, writes and frees blocks in a loop, for some hundredths of a second; the slower does
 so more often. Ways: time (`heaplab gate` as it is), counts (--instructions only-callgrind), auto (--auto). A
 budget is kept if no gate took more than a tenth, or five seconds, beyond it.
 
-Example: research/gates_under_load.py --loads 0,2,6 --gates 30 --budget 60
+Example: research/gates_under_load.py --loads 0,2,6 --gates 30 --budget 60 --kept gates.jsonl
 Example: research/gates_under_load.py --ways counts --loads 0 --gates 3 --budget 60
 """
 
 import argparse
-import contextlib
 import json
 import subprocess
 import sys
@@ -20,13 +19,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from command_line import parser_of
+from kept_tries import KeptTries, add_kept, busy, end_as_by_interrupt
+
 WAYS = {
     "time": [],
     "counts": ["--instructions", "only-callgrind"],
     "auto": ["--auto"],
 }
 PLANTED = (0.05, 0.03, 0.0)
-ROUNDS = 4_000
+ROUNDS = 12_000
 KEPT = 1.1, 5.0  # factor of a budget, and s beyond it
 PROGRAM = """
 #include <stdlib.h>
@@ -40,18 +42,6 @@ int main(void) {
   }
 }
 """
-
-
-@contextlib.contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes that compute, for the time of the block."""
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 def built(folder: Path, share: float) -> Path:
@@ -80,31 +70,35 @@ def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     yield "| way | busy beside | planted | outcomes | longest | budget kept |\n|---|---|---|---|---|---|"
     old = built(folder, 0.0)
     new = {share: built(folder, share) for share in PLANTED}
+    kept = KeptTries(given.kept)
     most = max(KEPT[0] * given.budget, given.budget + KEPT[1])
     for way in given.ways.split(","):
         words = [*WAYS[way], "--max-slower", given.limit, "--budget", f"{given.budget:g}s"]
         for load in map(int, given.loads.split(",")):
             for share, program in new.items():
                 with busy(load):
-                    gates = [gate(old, program, words, folder / "gate", seed) for seed in range(given.gates)]
+                    gates = [
+                        kept.of([*words, load, share, seed], gate, old, program, words, folder / "gate", seed)
+                        for seed in range(given.gates)
+                    ]
                 names = Counter(name for name, _ in gates)
                 outcomes = ", ".join(f"{count} {name}" for name, count in names.items())
                 longest = max(took for _, took in gates)
-                kept = sum(took <= most for _, took in gates)
-                row = (way, load, f"{share:.0%}", outcomes, f"{longest:.0f} s", f"{kept} of {len(gates)}")
+                in_time = sum(took <= most for _, took in gates)
+                row = (way, load, f"{share:.0%}", outcomes, f"{longest:.0f} s", f"{in_time} of {len(gates)}")
                 yield f"| {' | '.join(map(str, row))} |"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--ways", default=",".join(WAYS), help="[default: %(default)s]")
     parser.add_argument("--loads", default="0,2,6", help="busy processes beside  [default: %(default)s]")
     parser.add_argument("--gates", type=int, default=30, help="of each kind  [default: %(default)s]")
     parser.add_argument("--budget", type=float, default=60.0, help="s of a gate  [default: %(default)s]")
     parser.add_argument("--limit", default="2%", help="--max-slower  [default: %(default)s]")
+    add_kept(parser)
     given = parser.parse_args()
+    end_as_by_interrupt()
     with tempfile.TemporaryDirectory(prefix="gates-") as name:
         for line in rows(given, Path(name)):
             print(line, flush=True)

@@ -5,7 +5,7 @@ lighttpd packs a page for wrk; unbound asks a name server for each query of dnsp
 computes some rounds more in each call. A comparison without busy processes first tells what a round costs per
 request. A try is `heaplab compare`, and counts by its verdict on CPU time per request.
 
-Example: research/servers_under_load.py --tries 10 --budget 300
+Example: research/servers_under_load.py --tries 10 --budget 300 --kept servers.jsonl
 Example: research/servers_under_load.py --servers unbound --tries 1 --budget 60 --rounds 500
 """
 
@@ -22,7 +22,8 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from gates_under_load import busy
+from command_line import parser_of
+from kept_tries import KeptTries, add_kept, busy, end_as_by_interrupt
 
 PLANTED = 0.10
 TRIED_ROUNDS, TRIED_S = 200, 60.0  # of the comparison that tells the cost of a round
@@ -138,10 +139,10 @@ def compared(server: Driven, folder: Path, rounds: int, budget: float, seed: int
         stdout=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         cwd=folder,
-        check=True,
+        check=False,  # a run that fails, as where a port is taken, does not undo the others
     )
     took = time.monotonic() - began
-    summaries = json.loads(done.stdout)["summaries"]
+    summaries = json.loads(done.stdout)["summaries"] if done.stdout else {}
     if "program" not in summaries:  # no block was complete
         return {"verdict": "undecided", "ratio": nan, "pairs": 0}, took
     return summaries["program"]["allocators"]["planted"]["time"], took
@@ -157,16 +158,17 @@ def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     yield "| server | busy beside | planted | verdicts | ratios | blocks | longest |"
     yield "|---|---|---|---|---|---|---|"
     planted(folder)
+    kept = KeptTries(given.kept)
     for name in given.servers.split(","):
         server = SERVERS[name]
         for file, content in server.files.items():
             (folder / file).write_text(content)
-        rounds = given.rounds or rounds_for(server, folder, PLANTED)
+        rounds = given.rounds or kept.of([name, PLANTED], rounds_for, server, folder, PLANTED)
         with busy(given.busy):
-            tries = [
-                compared(server, folder, rounds, given.budget, given.seed + number)
-                for number in range(given.tries)
-            ]
+            tries = []
+            for seed in range(given.seed, given.seed + given.tries):
+                tried = [name, given.busy, rounds, given.budget, seed]
+                tries.append(kept.of(tried, compared, server, folder, rounds, given.budget, seed))
         names = Counter(told["verdict"] for told, _ in tries)
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in names.items())
         ratios, blocks = ([told[key] for told, _ in tries] for key in ("ratio", "pairs"))
@@ -177,16 +179,16 @@ def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--servers", default=",".join(SERVERS), help="[default: %(default)s]")
     parser.add_argument("--busy", type=int, default=2, help="busy processes beside  [default: %(default)s]")
     parser.add_argument("--tries", type=int, default=10, help="of each server  [default: %(default)s]")
     parser.add_argument("--budget", type=float, default=300.0, help="s of a try  [default: %(default)s]")
     parser.add_argument("--rounds", type=int, default=0, help="of the planted malloc, in place of measuring")
     parser.add_argument("--seed", type=int, default=1, help="of the first try  [default: %(default)s]")
+    add_kept(parser)
     given = parser.parse_args()
+    end_as_by_interrupt()
     with tempfile.TemporaryDirectory(prefix="servers-") as name:
         for line in rows(given, Path(name)):
             print(line, flush=True)
