@@ -5,6 +5,7 @@ which is major faults and waiting. So a busy machine is told from a limit that i
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +22,7 @@ class LimitOutcome(StrEnum):
     KILLED = "killed for memory"
     FAILED = "ends badly"  # some programs find out by themselves that memory is short
     TOO_LONG = "does not end"
+    UNKNOWN = "could not be tried"
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,16 @@ class Fit:
     keeps_time: int | None  # B
     below: LimitOutcome | None  # of the last run under a limit that was too small
     runs: int
+    # B: limits known to be too small, where the budget ended the search.
+    completes_above: int | None = None
+    keeps_time_above: int | None = None
 
 
-Run = Callable[[int | None], LimitTrial]  # under a limit in B, or without one
+class BudgetSpentError(Exception):
+    """No time is left for a run."""
+
+
+Run = Callable[[int | None], LimitTrial]  # under a limit in B, or without one; raises BudgetSpentError
 
 
 class LimitSearch:
@@ -58,7 +67,10 @@ class LimitSearch:
 
     def fit(self) -> Fit | LimitTrial:
         """What the arm needs; the failed run of an arm that does not even complete without a limit."""
-        free = [self._trial(None) for _ in range(CONFIRMED)]
+        try:
+            free = [self._trial(None) for _ in range(CONFIRMED)]
+        except BudgetSpentError:
+            return LimitTrial(LimitOutcome.UNKNOWN, reason="the budget was spent")
         if bad := next((trial for trial in free if trial.outcome is not LimitOutcome.DONE), None):
             return bad
         self._free = LimitTrial(
@@ -69,11 +81,23 @@ class LimitSearch:
             max(trial.peak for trial in free),
         )
         top = max(1, -(-self._free.peak // STEP))
-        completes = least(self._completes, 0, top)
-        keeps = completes
-        if completes and not self._keeps_time(completes):
-            keeps = least(self._keeps_time, completes, max(top, completes + 1))
-        return Fit(self._free, in_bytes(completes), in_bytes(keeps), self._below, self._count)
+        completes, keeps = Halving(0), Halving(0)
+        with suppress(BudgetSpentError):
+            completes.run(self._completes, top)
+            if completes.good is None or self._keeps_time(completes.good):
+                keeps = completes
+            else:
+                keeps = Halving(completes.good)
+                keeps.run(self._keeps_time, max(top, completes.good + 1))
+        return Fit(
+            self._free,
+            in_bytes(completes.good),
+            in_bytes(keeps.good),
+            self._below,
+            self._count,
+            None if completes.ended else completes.bad * STEP,
+            None if keeps.ended else max(keeps.bad, completes.bad) * STEP,
+        )
 
     def _trial(self, limit: int | None) -> LimitTrial:
         self._count += 1
@@ -110,19 +134,28 @@ def in_bytes(steps: int | None) -> int | None:
     return steps * STEP if steps else None
 
 
-def least(does: Callable[[int], bool], bad: int, good: int) -> int | None:
-    """The least number above `bad` that does, at most a FINE part of `good` too large; None if none does."""
-    fine = max(1, good // FINE)
-    for _ in range(DOUBLED):
-        if does(good):
-            break
-        bad, good = good, 2 * good
-    else:
-        return None
-    while good - bad > fine:
-        middle = (good + bad) // 2
-        if does(middle):
-            good = middle
-        else:
-            bad = middle
-    return good
+class Halving:
+    """The search for the least number above `bad` that does, at most a FINE part of the first too large.
+
+    `bad` and `good`, None if none is known, hold also where `does` raises.
+    """
+
+    def __init__(self, bad: int) -> None:
+        self.bad = bad
+        self.good: int | None = None
+        self.ended = False
+
+    def run(self, does: Callable[[int], bool], good: int) -> None:
+        fine = max(1, good // FINE)
+        for _ in range(DOUBLED):
+            if does(good):
+                self.good = good
+                break
+            self.bad, good = good, 2 * good
+        while self.good is not None and self.good - self.bad > fine:
+            middle = (self.good + self.bad) // 2
+            if does(middle):
+                self.good = middle
+            else:
+                self.bad = middle
+        self.ended = True

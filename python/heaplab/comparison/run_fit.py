@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import asdict
+from math import inf
 
 import click
 from rich.markup import escape
@@ -14,7 +15,15 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import benchmark_of, request_of
-from heaplab.comparison.least_limit import FINE, MOST_TIME, Fit, LimitOutcome, LimitSearch, LimitTrial
+from heaplab.comparison.least_limit import (
+    FINE,
+    MOST_TIME,
+    BudgetSpentError,
+    Fit,
+    LimitOutcome,
+    LimitSearch,
+    LimitTrial,
+)
 from heaplab.comparison.run_campaign import bar_of
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError, UsageError
@@ -34,14 +43,18 @@ def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
     groups = MemoryGroupParent()
     catalog, arms = chosen_arms.arms(catalog, options.allocators, options.own, options.factorial)
     benchmark = benchmark_of(catalog, arms, subject, options.quiet)
-    campaign = campaign_of(request_of(benchmark, arms, options)).model_copy(update={"warm": 0})
+    campaign = campaign_of(request_of(benchmark, arms, options))
+    campaign = campaign.model_copy(update={"warm": 0, "budget": None})
+    until = options.began + options.budget if options.budget and not options.automatic else inf
     results: dict[str, Fit | LimitTrial] = {}
     with (
         bar_of(options, None) as bar,
         RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, tick=bar.tick) as measure,
     ):
-        for arm in arms:
-            result = LimitSearch(Limited(groups, measure, arm.allocator)).fit()
+        for ahead, arm in zip(range(len(arms), 0, -1), arms, strict=True):
+            now = time.monotonic()
+            limited = Limited(groups, measure, arm.allocator, now + (until - now) / ahead)
+            result = LimitSearch(limited).fit()
             results[arm.allocator] = result
             if not options.quiet:
                 note(f"{arm.allocator}: {in_words(result)}")
@@ -53,22 +66,26 @@ def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
 
 
 class Limited:
-    """Runs of the program under one allocator, each in a control group of its own."""
+    """Runs of the program under one allocator until a time, each in a control group of its own."""
 
-    def __init__(self, groups: MemoryGroupParent, measure: RunMeasurer, allocator: str) -> None:
+    def __init__(self, groups: MemoryGroupParent, measure: RunMeasurer, allocator: str, until: float) -> None:
         (comparison,) = plan.comparisons(measure.campaign)
         (cell,) = comparison.cells
-        self._groups, self._measure = groups, measure
+        self._groups, self._measure, self._until = groups, measure, until
         self._block = plan.block(measure.campaign, comparison, 1)  # the first would be watched
         self._candidate = Candidate(cell, allocator)
         self._longest = plan.time_limit(measure.campaign, cell)
 
     def __call__(self, limit: int | None) -> LimitTrial:
+        if time.monotonic() >= self._until:
+            raise BudgetSpentError
         with self._groups.new(limit) as group:
             self._measure.members = group.members
-            self._measure.until = time.monotonic() + self._longest
+            self._measure.until = min(self._until, time.monotonic() + self._longest)
             run = self._measure(self._block, self._candidate, 0, attempt=1)
             trial = trial_of(run, group.kills, group.peak)
+        if trial.outcome is LimitOutcome.TOO_LONG and time.monotonic() >= self._until:
+            raise BudgetSpentError
         if limit is None:
             self._longest = min(self._longest, TIMES * trial.wall_time + MORE_S)
         return trial
@@ -97,7 +114,7 @@ def trial_of(run: Run, kills: int, peak: int | None) -> LimitTrial:
 def in_words(result: Fit | LimitTrial) -> str:
     if isinstance(result, LimitTrial):
         return f"{result.outcome} without a limit: {result.reason}"
-    return f"completes in {size(result.completes)}, {units.counted(result.runs, 'run')}"
+    return f"completes in {completes(result)}, {units.counted(result.runs, 'run')}"
 
 
 def print_fits(results: dict[str, Fit | LimitTrial]) -> None:
@@ -105,8 +122,8 @@ def print_fits(results: dict[str, Fit | LimitTrial]) -> None:
     order = sorted(fits, key=lambda name: fits[name].completes or 0)
     columns = [
         Column("allocator", [escape(name) for name in order]),
-        Column("completes in", [size(fits[name].completes) for name in order], right=True),
-        Column(f"in {MOST_TIME} of its time", [size(fits[name].keeps_time) for name in order], right=True),
+        Column("completes in", [completes(fits[name]) for name in order], right=True),
+        Column(f"in {MOST_TIME} of its time", [keeps_time(fits[name]) for name in order], right=True),
         Column("used without", [size(fits[name].free.peak) for name in order], right=True),
         Column("with less", [fits[name].below or units.NOTHING for name in order]),
     ]
@@ -115,7 +132,24 @@ def print_fits(results: dict[str, Fit | LimitTrial]) -> None:
     for name, result in results.items():
         if isinstance(result, LimitTrial):
             put(console(), f"{escape(name)}: {escape(in_words(result))}")
+    if any(fits[name].keeps_time_above is not None for name in order):
+        put(console(), "The budget was spent: a limit lies in the range that is told.")
     put(console(), f"Limits are at most a {FINE}th of what is used without one too large, or 64 KiB.")
+
+
+def completes(fit: Fit) -> str:
+    return limit_in_words(fit.completes, fit.completes_above)
+
+
+def keeps_time(fit: Fit) -> str:
+    return limit_in_words(fit.keeps_time, fit.keeps_time_above)
+
+
+def limit_in_words(limit: int | None, above: int | None) -> str:
+    """A limit, or the range that it lies in: above a limit that is known to be too small."""
+    if above is None:
+        return size(limit)
+    return f"more than {size(above)}" if limit is None else f"{size(above)} to {size(limit)}"
 
 
 def size(value: int | None) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import given, settings, strategies as st
 from laboratory import Laboratory, failure, refusal
 from subprocesses import executable, written
 
-from heaplab.comparison.least_limit import FINE, STEP, Fit, LimitOutcome, LimitSearch, LimitTrial
+from heaplab.comparison.least_limit import (
+    FINE,
+    STEP,
+    BudgetSpentError,
+    Fit,
+    LimitOutcome,
+    LimitSearch,
+    LimitTrial,
+)
+from heaplab.comparison.run_fit import limit_in_words
 from heaplab.errors import HeaplabError
 from heaplab.machine import memory_group
 from heaplab.machine.memory_group import MemoryGroupParent
@@ -21,11 +31,17 @@ FREE = LimitTrial(LimitOutcome.DONE, wall_time=1.0, cpu_time=1.0, major_faults=2
 RECLAIMS = replace(FREE, cpu_time=1.2)
 
 
-def fitted(needs: int, keeps: int, slow: LimitTrial = RECLAIMS, peak: int = 1000) -> Fit:
-    """The fit of a program that is killed below `needs` steps, and is as `slow` says below `keeps`."""
-    free = replace(FREE, peak=peak * STEP)
+def fitted(needs: int, keeps: int, slow: LimitTrial = RECLAIMS, peak: int = 1000, runs: float = inf) -> Fit:
+    """The fit of a program that is killed below `needs` steps, and is as `slow` says below `keeps`.
+
+    The budget has room for so many runs.
+    """
+    free, room = replace(FREE, peak=peak * STEP), [runs]
 
     def run(limit: int | None) -> LimitTrial:
+        room[0] -= 1
+        if room[0] < 0:
+            raise BudgetSpentError
         if limit is None or limit >= max(needs, keeps) * STEP:
             return free
         return slow if limit >= needs * STEP else LimitTrial(LimitOutcome.KILLED)
@@ -45,6 +61,19 @@ def test_the_least_limits_are_found_within_a_hundredth(needs: int, keeps: int, p
             assert answer is not None
         if answer is not None:
             assert truth <= answer // STEP <= truth + within
+
+
+@settings(deadline=None)
+@given(needs=st.integers(1, 1000), keeps=st.integers(1, 1000), runs=st.integers(3, 60))
+def test_a_budget_that_ends_the_search_leaves_ranges_that_hold(needs: int, keeps: int, runs: int) -> None:
+    found, whole = fitted(needs, keeps, runs=runs), fitted(needs, keeps)
+    assert found.runs <= min(runs + 1, whole.runs)
+    for truth, limit, above, of_whole in (
+        (needs, found.completes, found.completes_above, whole.completes),
+        (max(needs, keeps), found.keeps_time, found.keeps_time_above, whole.keeps_time),
+    ):
+        assert limit == of_whole if above is None else above < truth * STEP <= (limit or FREE.peak)
+    assert (found.keeps_time_above is None) == (runs >= whole.runs)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +173,27 @@ def test_without_a_group_there_is_one_line(
     printed = failure(lab.heaplab("compare", "--fit", "--allocators", "glibc", "--", "true"))
     assert "needs cgroup v2 with the memory controller, as root or delegated" in printed
     assert printed.count("\n") == 1
+
+
+def test_a_budget_is_heeded_from_the_first_run_on(
+    lab: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hierarchy(tmp_path, monkeypatch, "/", {".": "memory"})
+    words = ("--fit", "--allocators", "glibc", "--budget", "1ms", "--", "true")
+    printed = failure(lab.heaplab("compare", *words))
+    assert "glibc: could not be tried without a limit: the budget was spent\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("limit", "above", "said"),
+    [
+        (4 << 20, None, "4.00 MiB"),
+        (4 << 20, 2 << 20, "2.00 MiB to 4.00 MiB"),
+        (None, 8 << 20, "more than 8.00 MiB"),
+    ],
+)
+def test_a_limit_is_told_as_far_as_it_is_known(limit: int | None, above: int | None, said: str) -> None:
+    assert limit_in_words(limit, above) == said
 
 
 def test_what_has_no_end_is_refused(lab: Laboratory) -> None:
