@@ -1,7 +1,8 @@
 """How `heaplab compare --all-publications --budget` divides the time among the experiments.
 
 1. Experiments without a result come first, the shortest first; then those that a budget cut off; then those
-   that are complete at less than the publication's scale and may be measured at a larger one.
+   that are complete at less than the publication's scale and may be measured at a larger one. How long the
+   first take is tried, as long as that takes no more than TRIED of the budget.
 2. When its turn comes, the share of an experiment is the time left, divided by the experiments left: the time
    that an experiment does not use falls to the later ones.
 3. An experiment is measured at the largest of its steps (campaign/scale_steps.py) whose forecast, times
@@ -10,6 +11,7 @@
    otherwise the experiment waits for another call.
 """
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -21,6 +23,7 @@ from heaplab.text.units import counted, duration
 
 MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report
 MOST_SHARES = 3  # that the smallest step of an experiment may take
+TRIED = 0.25  # of the budget, that trials may take before anything is measured
 Tick = Callable[[], None]
 
 
@@ -52,14 +55,20 @@ class BudgetTurn:
     why: str = ""  # why the scale is not larger
 
 
-def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperiment]:
-    """The experiments in the order of their turns, with a forecast for those without a result."""
-    known = [
-        experiment
-        if experiment.begun is not None
-        else replace(experiment, least=experiment.steps[-1].forecast(tick))
-        for experiment in ahead
-    ]
+def queue(ahead: Iterable[ScaledExperiment], tick: Tick, left: float) -> list[ScaledExperiment]:
+    """The experiments in the order of their turns, with a forecast for those without a result.
+
+    An experiment is tried if it may fit in `left` seconds, and as long as trials take no more than their part
+    of these; else the forecast is a lower bound.
+    """
+    known, until = [], time.monotonic() + TRIED * left
+    for experiment in sorted(ahead, key=lambda entry: entry.steps[-1].at_least().seconds):
+        least = None
+        if experiment.begun is None:
+            least = experiment.steps[-1].at_least()
+            if MARGIN * least.seconds <= left and time.monotonic() < until:
+                least = experiment.steps[-1].forecast(tick)
+        known.append(replace(experiment, least=least))
     return sorted(
         known,
         key=lambda entry: (entry.complete, entry.least is None, entry.least.seconds if entry.least else 0.0),
@@ -68,13 +77,18 @@ def queue(ahead: Iterable[ScaledExperiment], tick: Tick) -> list[ScaledExperimen
 
 def room_in_words(least: Sequence[Forecast], left: float) -> str:
     """How many of the smallest steps `left` seconds have room for, and what all need; "" without any."""
-    known = sorted(MARGIN * forecast.seconds for forecast in least if not forecast.unknown)
+    known = sorted(
+        (replace(forecast, seconds=MARGIN * forecast.seconds) for forecast in least if not forecast.unknown),
+        key=lambda forecast: forecast.seconds,
+    )
     if not known:
         return ""
-    fit = sum(until <= left for until in accumulate(known))
-    need = f"this machine needs about {duration(sum(known))} for {counted(len(known), 'experiment')}"
-    room = "" if fit == len(known) else f"; the budget has room for {fit}, the shortest first"
-    return f"{need} at the smallest scale{room}"
+    fit = sum(until <= left for until in accumulate(forecast.seconds for forecast in known))
+    need = f"this machine needs {how_long(sum(known, Forecast()))} for {counted(len(known), 'experiment')}"
+    room = f"the budget has room for {fit}, the shortest first"
+    if fit == 0:
+        room = f"the budget has room for none: the shortest needs {how_long(known[0])}"
+    return f"{need} at the smallest scale{'' if fit == len(known) else f'; {room}'}"
 
 
 def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:

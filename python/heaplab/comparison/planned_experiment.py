@@ -49,12 +49,15 @@ class PlannedExperiment:
         results = self.earlier()
         return results is not None and results.end is not None and results.end.reason != "budget"
 
+    def at_least(self) -> Forecast:
+        """A lower bound of the forecast, without a run."""
+        return trial.between_runs(campaigns.campaign_of(self.request))
+
     def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
         """How long the campaign takes; with `room`, perhaps only that it takes more seconds than that."""
         campaign = campaigns.campaign_of(self.request)
-        between = trial.between_runs(campaign)
-        if room is not None and between.seconds > room:
-            return between
+        if room is not None and self.at_least().seconds > room:
+            return self.at_least()
         if room is None:
             return trial.forecast(campaign, self.libraries, self.needed(), trial.PATIENCE_S, tick)
         return trial.forecast_within(campaign, self.libraries, self.needed(), room, tick)

@@ -141,7 +141,7 @@ def in_a_line(forecast: Forecast, experiments: int) -> str:
 def measure_within(ahead: Sequence[ScaledExperiment], whole: WholeBudget, options: ComparisonOptions) -> None:
     """Measure as many experiments as the budget has room for, each at the largest scale that fits."""
     with bar_of(options, whole.seconds) as bar:
-        waiting = queue(ahead, bar.tick)
+        waiting = queue(ahead, bar.tick, whole.left)
         if line := room_in_words([each.least for each in waiting if each.least], whole.left):
             bar.note(line)
         while waiting and (left := whole.left) > 0:
