@@ -34,8 +34,13 @@ ONE = ("compare", "--experiment", "fake/one")
         ),
         (
             [*ONE, "--budget", "0"],
-            "--budget': 0 is outside 0.001s to 31536000s",
+            "--budget': 0 is outside 0.001s to 31536000s, or auto\n",
         ),
+        (
+            [*ONE, "--budget", "Auto"],
+            "'Auto' is not a duration (2s, 200ms, 5m); allowed is 0.001s to 31536000s, or auto\n",
+        ),
+        (["record", "--sample", "1MiB", "--at", "high", "--", "ls"], ", or memory.high\n"),
         (
             [*ONE, "--precision", "150%"],
             "'150%' is no percentage between 0 and 100",

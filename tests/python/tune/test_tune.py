@@ -19,7 +19,8 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
 from heaplab.comparison import program_experiment
-from heaplab.options import program_command
+from heaplab.comparison.benchmark import AUTO_BLOCKS
+from heaplab.options import measuring_options, program_command
 from heaplab.report.terminal.tuned import Tuned, best_of, plain_tuned, print_tuned
 from heaplab.results import store
 from heaplab.results.records import Coverage, Pilot, Run, Status
@@ -252,8 +253,12 @@ def runs_in(lab: Laboratory, stage: str) -> list[Run]:
 
 
 @pytest.mark.slow
-def test_the_leanest_settings_are_found_and_confirmed_afresh(tune: Call, lab: Laboratory) -> None:
-    printed = success(tune("--json"))
+@pytest.mark.parametrize("budget", ["90s", "auto"])
+def test_the_leanest_settings_are_found_and_confirmed_afresh(
+    tune: Call, lab: Laboratory, monkeypatch: pytest.MonkeyPatch, budget: str
+) -> None:
+    monkeypatch.setattr(measuring_options, "LONGEST_AUTO_S", 90.0)
+    printed = success(tune("--json", "--budget", budget))
     assert "wrong is void: glibc has no setting MALLOC_ARENA_MAXX" in printed
     found = json.loads(printed.splitlines()[-1])
     assert found["tune"]["best"]["leanest"] == ["few+pad"]
@@ -268,11 +273,18 @@ def test_the_leanest_settings_are_found_and_confirmed_afresh(tune: Call, lab: La
     stages = ("screening", "combinations", "confirmed")
     seeds = [{run.seed for run in runs_in(lab, stage)} for stage in stages]
     assert len(set().union(*seeds)) == sum(map(len, seeds)), "a seed is used again"
+    most = {
+        experiment["quick"]["blocks_most"]
+        for stage in stages
+        for experiment in store.load(lab.out / stage).campaign.experiments
+    }
+    assert most == {AUTO_BLOCKS if budget == "auto" else program_experiment.BLOCKS[1]}
+    assert 0 < confirmed.campaign.budget <= 90
     command = confirmed.campaign.command
     assert command[:4] == ["heaplab", "compare", "--allocators", "glibc"]
     with COMMANDS["compare"].make_context("compare", command[2:]) as context:
         assert [param.name for param in context.params["own"]] == confirmed.campaign.allocators[1:]
-        assert context.params["budget"] == 90
+        assert context.params["budget"] == {"90s": 90, "auto": "auto"}[budget]
         assert context.params["program"] == (str(lab.out.parent / "sized"),)
 
 
