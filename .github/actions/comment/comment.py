@@ -33,6 +33,8 @@ def ask(method: str, path: str, content: dict[str, str] | None = None) -> Any:
 
 def pull_request_of(run: dict[str, Any]) -> int | None:
     """The open pull request whose head the gate's run measured; None if it has moved on, or is closed."""
+    if not run["head_repository"]:  # a fork that is gone
+        return None
     head = f"{run['head_repository']['owner']['login']}:{run['head_branch']}"
     found = ask("GET", f"pulls?{urllib.parse.urlencode({'state': 'open', 'head': head})}")
     return next((each["number"] for each in found if each["head"]["sha"] == run["head_sha"]), None)
@@ -57,7 +59,9 @@ def main() -> None:
         return
     mark = f"<!-- heaplab: {os.environ['NAME']} -->"
     left = Path(os.environ["TABLE"])
-    table = left.read_text(encoding="utf-8", errors="replace")[:LONGEST] if left.exists() else NO_TABLE
+    table = NO_TABLE
+    if left.is_file() and not left.is_symlink():  # a link could lead to the token of this job
+        table = left.read_text(encoding="utf-8", errors="replace")[:LONGEST]
     where = f"Measured at {run['head_sha']}: [the run]({run['html_url']})"
     body = f"{mark}\n{table.replace('@', '&#64;')}\n\n{where}\n"
     known = comment_of(number, mark)

@@ -123,7 +123,7 @@ def test_a_push_keeps_the_baseline_by_which_a_pull_request_is_judged(wheel: Path
     assert (job(ASKED, strict="true").failed, runner.files) == (True, {})
     assert job(PUSHED).outputs["status"] == "0"
     (key,) = runner.files
-    assert key.startswith("heaplab-baseline-heaplab-main-")
+    assert key.startswith("heaplab-baseline:heaplab:main:")
     assert job(ASKED).summary.startswith("**heaplab gate: NOT WORSE")
     compiled(tmp_path / "stepping", steps, "-DSTEPS=200000")
     worse = job(ASKED)
@@ -137,6 +137,7 @@ def test_a_push_keeps_the_baseline_by_which_a_pull_request_is_judged(wheel: Path
 COMMENT = ROOT / ".github" / "actions" / "comment" / "action.yml"
 HEAD = "0123abc"
 MARK = "<!-- heaplab: heaplab -->"
+FORK = {"owner": {"login": "somebody"}}
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -181,7 +182,7 @@ class Hub(BaseHTTPRequestHandler):
 def test_a_pull_request_of_a_fork_gets_one_comment_which_is_updated(tmp_path: Path) -> None:
     Hub.comments = [{"id": 5, "user": {"type": "User"}, "body": f"{MARK} a person's"}]
     runner, event = Runner(tmp_path / "runner"), tmp_path / "event.json"
-    run = {"head_repository": {"owner": {"login": "somebody"}}, "head_branch": "patch-1", "html_url": "there"}
+    run: dict[str, Any] = {"head_repository": FORK, "head_branch": "patch-1", "html_url": "there"}
     checkout = written(tmp_path / "checkout", {"heaplab/table.md": "| worse | @everybody |\n"})
     with HTTPServer(("127.0.0.1", 0), Hub) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -198,7 +199,11 @@ def test_a_pull_request_of_a_fork_gets_one_comment_which_is_updated(tmp_path: Pa
         assert "pull request 7: comment written" in said(HEAD)
         assert Hub.comments[-1]["body"].startswith(f"{MARK}\n| worse | &#64;everybody |\n")
         (checkout / "heaplab" / "table.md").unlink()
+        (checkout / "heaplab" / "table.md").symlink_to(event)
         assert "pull request 7: comment updated" in said(HEAD)
+        run["head_repository"] = None  # as where a fork is gone
+        assert "no open pull request has 0123abc as its head" in said(HEAD)
+        run["head_repository"] = FORK
         assert "no open pull request has 9999 as its head" in said("9999")
         server.shutdown()
     first, second = Hub.comments
@@ -227,7 +232,7 @@ def test_the_workflows_of_the_documentation_use_what_is_here() -> None:
     [
         ({"command": "run"}, "", "::error::command: run is neither gate nor compare"),
         ({"options": "'--budget"}, "", "::error::options: a quotation mark has no second one"),
-        ({"benchmarks": "larson cfrac"}, "2", "no suite 'cfrac'; known: "),
+        ({"benchmarks": "larson\ncfrac\n"}, "2", "no suite 'cfrac'; known: "),
         pytest.param(
             {"heaplab": "./no-such.whl"},
             "",
