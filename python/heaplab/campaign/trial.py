@@ -10,7 +10,7 @@ takes longer.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from operator import add
 
@@ -51,7 +51,6 @@ def forecast_within(
     libraries: dict[str, Arm],
     needed: dict[str, int],
     room: float,
-    tick: Callable[[], None] = lambda: None,
 ) -> Forecast:
     """How long the campaign takes, or that it takes longer than `room` seconds. Raises what a run raises."""
     fitting = fitting_memory(campaign, needed)
@@ -62,7 +61,7 @@ def forecast_within(
     among = tried(fitting)
     most = len(among) * room / blocks  # s that the tried blocks may take together
     began, ended_well = time.monotonic(), 0
-    with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
+    with RunMeasurer(campaign, libraries, needed) as measure:
         for comparison in among:
             block = plan.block(campaign, comparison, 0)
             for candidate in block.order:
@@ -102,12 +101,11 @@ def forecast(
     libraries: dict[str, Arm],
     needed: dict[str, int],
     patience: float,
-    tick: Callable[[], None] = lambda: None,
 ) -> Forecast:
     """The forecast by the trials. Raises the error of a run that cannot be prepared."""
     counted = between_runs(campaign)
     runs, most = counted.runs, counted.runs_most
-    durations = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed, tick))
+    durations = list(trials(campaign.model_copy(update={"time_limit": patience}), libraries, needed))
     known = [run.process.wall_time for run in durations if run.process and run.status is Status.OK]
     longer = any(run.status is Status.TIMEOUT for run in durations)
     known += [patience for run in durations if run.status is Status.TIMEOUT]
@@ -117,12 +115,10 @@ def forecast(
     return Forecast(runs, most, runs * each, most * each, longer=int(longer))
 
 
-def trials(
-    campaign: Campaign, libraries: dict[str, Arm], needed: dict[str, int], tick: Callable[[], None]
-) -> Iterable[Run]:
+def trials(campaign: Campaign, libraries: dict[str, Arm], needed: dict[str, int]) -> Iterable[Run]:
     among = tried(fitting_memory(campaign, needed))
     cells = [cell for comparison in among for cell in comparison.cells]
-    with RunMeasurer(campaign, libraries, needed, tick=tick) as measure:
+    with RunMeasurer(campaign, libraries, needed) as measure:
         for cell in [*cells[:1], *cells[1:][-1:]]:
             block = plan.block(campaign, among[0], 0)
             yield measure(block, Candidate(cell, campaign.allocators[0]), 0, attempt=1)

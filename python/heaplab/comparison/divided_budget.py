@@ -12,7 +12,7 @@
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Self
@@ -24,7 +24,6 @@ from heaplab.text.units import counted, duration
 MARGIN = 1.3  # a forecast leaves out cells between the first and the last, repetitions and the report
 MOST_SHARES = 3  # that the smallest step of an experiment may take
 TRIED = 0.25  # of the budget, that trials may take before anything is measured
-Tick = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class BudgetTurn:
     why: str = ""  # why the scale is not larger
 
 
-def queue(ahead: Iterable[ScaledExperiment], tick: Tick, left: float) -> list[ScaledExperiment]:
+def queue(ahead: Iterable[ScaledExperiment], left: float) -> list[ScaledExperiment]:
     """The experiments in the order of their turns, with a forecast for those without a result.
 
     An experiment is tried if it may fit in `left` seconds, and as long as trials take no more than their part
@@ -67,7 +66,7 @@ def queue(ahead: Iterable[ScaledExperiment], tick: Tick, left: float) -> list[Sc
         if experiment.begun is None:
             least = experiment.steps[-1].at_least()
             if MARGIN * least.seconds <= left and time.monotonic() < until:
-                least = experiment.steps[-1].forecast(tick)
+                least = experiment.steps[-1].forecast()
         known.append(replace(experiment, least=least))
     return sorted(
         known,
@@ -91,13 +90,13 @@ def room_in_words(least: Sequence[Forecast], left: float) -> str:
     return f"{need} at the smallest scale{'' if fit == len(known) else f'; {room}'}"
 
 
-def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float, tick: Tick) -> BudgetTurn | None:
+def turn_of(scaled_experiment: ScaledExperiment, share: float, left: float) -> BudgetTurn | None:
     """The next step of an experiment; None if no step fits in the time left."""
     if scaled_experiment.begun is not None and not scaled_experiment.complete:
         return BudgetTurn(scaled_experiment.steps[scaled_experiment.begun], share)
     too_large: list[str] = []
     for planned in scaled_experiment.steps[: scaled_experiment.begun]:
-        forecast = planned.forecast(tick, share)
+        forecast = planned.forecast(share)
         if fits(forecast, share):
             return BudgetTurn(planned, share, why(too_large, share))
         too_large.append(f"{planned.step} would take {how_long(forecast)}")

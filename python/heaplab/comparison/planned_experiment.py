@@ -1,6 +1,5 @@
 """An experiment of a publication, which `heaplab compare --all-publications` makes a campaign of its own."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,14 +52,14 @@ class PlannedExperiment:
         """A lower bound of the forecast, without a run."""
         return trial.between_runs(campaigns.campaign_of(self.request))
 
-    def forecast(self, tick: Callable[[], None], room: float | None = None) -> Forecast:
+    def forecast(self, room: float | None = None) -> Forecast:
         """How long the campaign takes; with `room`, perhaps only that it takes more seconds than that."""
         campaign = campaigns.campaign_of(self.request)
         if room is not None and self.at_least().seconds > room:
             return self.at_least()
         if room is None:
-            return trial.forecast(campaign, self.libraries, self.needed(), trial.PATIENCE_S, tick)
-        return trial.forecast_within(campaign, self.libraries, self.needed(), room, tick)
+            return trial.forecast(campaign, self.libraries, self.needed(), trial.PATIENCE_S)
+        return trial.forecast_within(campaign, self.libraries, self.needed(), room)
 
     def needed(self) -> dict[str, int]:
         """The memory of each cell as the workload estimates it, by key."""

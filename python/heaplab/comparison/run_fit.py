@@ -24,7 +24,6 @@ from heaplab.comparison.least_limit import (
     LimitSearch,
     LimitTrial,
 )
-from heaplab.comparison.run_campaign import bar_of
 from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.memory_group import MemoryGroupParent
@@ -47,10 +46,7 @@ def fit(catalog: Catalog, subject: Subject, options: ComparisonOptions) -> int:
     campaign = campaign.model_copy(update={"warm": 0, "budget": None})
     until = options.began + options.budget if options.budget and not options.automatic else inf
     results: dict[str, Fit | LimitTrial] = {}
-    with (
-        bar_of(options, None) as bar,
-        RunMeasurer(campaign, {arm.allocator: arm for arm in arms}, tick=bar.tick) as measure,
-    ):
+    with RunMeasurer(campaign, {arm.allocator: arm for arm in arms}) as measure:
         for ahead, arm in zip(range(len(arms), 0, -1), arms, strict=True):
             now = time.monotonic()
             limited = Limited(groups, measure, arm.allocator, now + (until - now) / ahead)

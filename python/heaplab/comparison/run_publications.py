@@ -26,7 +26,7 @@ from heaplab.comparison.divided_budget import (
 )
 from heaplab.comparison.outlook import BudgetOutlook, told_at
 from heaplab.comparison.planned_experiment import arms_of, planned_of
-from heaplab.comparison.run_campaign import TO_GO_ON, bar_of, interrupted, run_campaign
+from heaplab.comparison.run_campaign import TO_GO_ON, interrupted, run_campaign
 from heaplab.comparison.shown_results import REPORT_NAME
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
@@ -116,8 +116,7 @@ def scaled(
 
 
 def measure_each(ahead: Sequence[ScaledExperiment], options: ComparisonOptions) -> None:
-    with bar_of(options, None) as bar:
-        whole = sum((experiment.steps[0].forecast(bar.tick) for experiment in ahead), Forecast())
+    whole = sum((experiment.steps[0].forecast() for experiment in ahead), Forecast())
     if ahead:
         note(in_a_line(whole, len(ahead)))
     for each in ahead:
@@ -140,21 +139,20 @@ def in_a_line(forecast: Forecast, experiments: int) -> str:
 
 def measure_within(ahead: Sequence[ScaledExperiment], whole: WholeBudget, options: ComparisonOptions) -> None:
     """Measure as many experiments as the budget has room for, each at the largest scale that fits."""
-    with bar_of(options, whole.seconds) as bar:
-        waiting = queue(ahead, bar.tick, whole.left)
-        if line := room_in_words([each.least for each in waiting if each.least], whole.left):
-            bar.note(line)
-        while waiting and (left := whole.left) > 0:
-            experiment, *waiting = waiting
-            turn = turn_of(experiment, left / (1 + len(waiting)), left, bar.tick)
-            if turn:
-                measured(turn, options)
-            if turn is None and experiment.least:
-                others = units.counted(1 + len(waiting), "experiment")
-                note(
-                    f"{experiment.name}: waits for another call: {experiment.steps[-1].step} would take "
-                    f"{how_long(experiment.least)}, and {duration(left)} are left for {others}"
-                )
+    waiting = queue(ahead, whole.left)
+    if line := room_in_words([each.least for each in waiting if each.least], whole.left):
+        note(line)
+    while waiting and (left := whole.left) > 0:
+        experiment, *waiting = waiting
+        turn = turn_of(experiment, left / (1 + len(waiting)), left)
+        if turn:
+            measured(turn, options)
+        if turn is None and experiment.least:
+            others = units.counted(1 + len(waiting), "experiment")
+            note(
+                f"{experiment.name}: waits for another call: {experiment.steps[-1].step} would take "
+                f"{how_long(experiment.least)}, and {duration(left)} are left for {others}"
+            )
     if waiting:
         note(f"the budget is spent; {units.counted(len(waiting), 'experiment')} had no turn")
 

@@ -1,7 +1,6 @@
 """How a budget is divided among experiments: whose turn it is, and at which scale."""
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -24,7 +23,7 @@ class StepOfSeconds:
     def at_least(self) -> Forecast:
         return Forecast(30, 90, self.seconds / 2, longer=1)
 
-    def forecast(self, _tick: Callable[[], None], _room: float | None = None) -> Forecast:
+    def forecast(self, _room: float | None = None) -> Forecast:
         return Forecast(30, 90, self.seconds, 3 * self.seconds, unknown=self.unknown)
 
 
@@ -37,18 +36,14 @@ def scaled(*seconds: float, begun: int | None = None, complete: bool = False, un
 
 
 def turn(scaled_experiment: ScaledExperiment, share: float, left: float) -> BudgetTurn | None:
-    (known,) = divided_budget.queue([scaled_experiment], idle, inf)
-    return divided_budget.turn_of(known, share, left, idle)
-
-
-def idle() -> None:
-    """Nothing to draw."""
+    (known,) = divided_budget.queue([scaled_experiment], inf)
+    return divided_budget.turn_of(known, share, left)
 
 
 def test_what_has_no_result_is_first_and_the_shortest_of_that() -> None:
     long, short = scaled(9000, 900, 90), scaled(3000, 300, 30)
     cut_off, small = scaled(1, 1, 1, begun=2), scaled(2, 2, 2, begun=2, complete=True)
-    found = divided_budget.queue([small, cut_off, long, short], idle, inf)
+    found = divided_budget.queue([small, cut_off, long, short], inf)
     assert [part.steps for part in found] == [part.steps for part in (short, long, cut_off, small)]
 
 
@@ -94,7 +89,7 @@ def test_what_the_budget_has_room_for_is_told_before_it_is_spent() -> None:
 def test_nothing_is_tried_that_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor once the trials have taken their part of the budget, on a clock that advances at each look."""
     short, long = scaled(9, 9, 9), scaled(3000, 300, 300)
-    least = [part.least for part in divided_budget.queue([long, short], idle, left=100.0)]
+    least = [part.least for part in divided_budget.queue([long, short], left=100.0)]
     assert [(forecast.seconds, forecast.longer) for forecast in least] == [(9, 0), (150, 1)]
     assert divided_budget.room_in_words(least, 0.0).endswith(
         "needs at least 3.44 min for 2 experiments at the smallest scale; "
@@ -102,5 +97,5 @@ def test_nothing_is_tried_that_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> No
     )
     clock = itertools.count(step=20)
     monkeypatch.setattr(divided_budget.time, "monotonic", lambda: float(next(clock)))
-    least = [part.least for part in divided_budget.queue([short, short], idle, left=100.0)]
+    least = [part.least for part in divided_budget.queue([short, short], left=100.0)]
     assert sorted(forecast.longer for forecast in least) == [0, 1]
