@@ -107,10 +107,7 @@ def refuse_output(wanted: Wanted) -> None:
     if wanted.trace.is_dir():
         raise UsageError(f"{wanted.trace}: is a folder")
     if wanted.raw.exists():
-        raise UsageError(
-            f"{wanted.raw}: an earlier recording left it; heaplab trace {wanted.raw} makes its trace, "
-            "or remove it"
-        )
+        raise UsageError(f"{wanted.raw}: an earlier recording left it; {to_finish(wanted)}, or remove it")
 
 
 def record(
@@ -145,7 +142,7 @@ def record(
                 remove(wanted.raw)
                 finished(why and f"nothing was recorded: {why}")
             except HeaplabError:
-                if not list(wanted.raw.glob("*.raw")):  # no process
+                if not has_process(wanted):
                     remove(wanted.raw)  # the next recording needs a new folder
                 raise
             finally:
@@ -169,10 +166,21 @@ def finish(wanted: Wanted, progress: tool.Progress) -> str:
     try:
         tool.finish(wanted.raw, wanted.trace, progress)
     except HeaplabError as error:
-        if not str(error).endswith(NO_PROCESS):
+        if str(error).endswith(NO_PROCESS):
+            return NONE_CALLED
+        if not has_process(wanted):
             raise
-        return NONE_CALLED
+        raise HeaplabError(f"{error}; {to_finish(wanted)}") from error
     return ""
+
+
+def has_process(wanted: Wanted) -> bool:
+    """Whether the folder holds what a process did."""
+    return any(wanted.raw.glob("*.raw"))
+
+
+def to_finish(wanted: Wanted) -> str:
+    return f"heaplab trace {wanted.raw} makes its trace"
 
 
 def control_of(wanted: Wanted) -> Control:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -141,7 +142,7 @@ def _run(*command: str | Path, given: str = "") -> str:
         [program(), *command], input=given, capture_output=True, errors=ANY_NAME, check=False
     )
     if done.returncode != 0:
-        raise HeaplabError(done.stderr.strip() or f"trace_tool {command[0]} ended with {done.returncode}")
+        raise HeaplabError(done.stderr.strip() or f"trace_tool {command[0]} {ended(done.returncode)}")
     return done.stdout
 
 
@@ -155,4 +156,8 @@ def _running(command: str, trace: Path, *more: str | Path, is_text: bool = True)
             yield child.stdout
         if child.returncode != 0:
             errors.seek(0)
-            raise HeaplabError(errors.read().strip() or f"{trace}: trace_tool ended with {child.returncode}")
+            raise HeaplabError(errors.read().strip() or f"{trace}: trace_tool {ended(child.returncode)}")
+
+
+def ended(status: int) -> str:
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"

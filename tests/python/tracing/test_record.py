@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import called
-from subprocesses import HEAPLAB, HEEDING, compiled, heaplab, printed_by, ran, until
+from subprocesses import HEAPLAB, HEEDING, compiled, executable, heaplab, printed_by, ran, until
 
 from heaplab.catalog import native
 from heaplab.traces import tool
@@ -119,6 +119,22 @@ def test_a_killed_recording_is_finished_later(tmp_path: Path) -> None:
     assert called(tmp_path, "trace", "x.trace.raw").returncode == 0
     assert tool.summary(tmp_path / "x.trace")["processes"]
     assert not (tmp_path / "x.trace.raw").exists()
+
+
+def test_what_interrupts_the_making_of_a_trace_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted = f'#!/bin/sh\n[ "$1" = finish ] && kill -INT $$\nexec {tool.program()} "$@"\n'
+    monkeypatch.setattr(tool, "program", lambda: executable(tmp_path / "tool", interrupted))
+    done = called(tmp_path, "record", "-o", "x.trace", "--", "ls")
+    assert done.returncode == 1
+    assert (
+        "x.trace.raw: trace_tool was ended by SIGINT; heaplab trace x.trace.raw makes its trace"
+        in done.stderr
+    )
+    monkeypatch.undo()
+    assert called(tmp_path, "trace", "x.trace.raw").returncode == 0
+    assert tool.summary(tmp_path / "x.trace")["processes"]
 
 
 def test_where_heaplab_is_killed_the_program_goes_on_and_its_recording_too(tmp_path: Path) -> None:
