@@ -49,8 +49,11 @@ class Judgement:
         """Seconds, capped by the time that the subsystem's calls take."""
         if not self.calibration:
             return None
-        savings, whole = self.calibration.savings, self.measured.allocation_s
-        return min(savings) * whole, min(max(savings), 1.0) * whole
+        whole, accesses = self.measured.allocation_s, self.measured.accesses_s
+        least, most = (share * whole for share in self.calibration.calls)
+        if self.calibration.accesses > 0:
+            most = whole if accesses is None else most + self.calibration.accesses * accesses
+        return min(least, whole), min(most, whole)
 
     @property
     def why_not(self) -> str:
@@ -58,7 +61,7 @@ class Judgement:
         if self.suits is LocalKind.NONE:
             return ""
         if self.promised and self.promised[1] <= 0:
-            return "the nearest benchmark gains nothing"
+            return "benchmarks like it gain nothing"
         if not self.confirmed:
             return "no replay has confirmed it"
         first = self.confirmed[0]

@@ -11,6 +11,7 @@ from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME, HUES
 from heaplab.subsystems import local_tables
+from heaplab.subsystems.benchmarks import Corners
 from heaplab.subsystems.judgement import Judgement
 from heaplab.subsystems.resources import Resource
 from heaplab.text import units
@@ -18,7 +19,10 @@ from heaplab.trace_report.trace_page import Chapter, write_page
 from heaplab.traces.profile import Profile
 
 OWN, NEAR = HUES[0][0], HUES[1][0]
-WIDTH = 0.38  # of a bar
+THICK, THIN = 0.24, 0.13  # of bars: a subsystem's, a benchmark's
+TALL = (3.6, 6.6)  # inches: what a telephone shows in full size
+UNKNOWN = "\n(not known)"
+OF_DIMENSIONS = "A thick bar is the subsystem's, thin ones are Benchmarks I to V, from top to bottom."
 OF_EPISODES = "A line reaches from the first block of an episode to its last release."
 OF_GAINS = (
     "A line reaches from the least to the most; a dot is the median, or the middle of what is promised."
@@ -29,6 +33,7 @@ def write_html(
     profile: Profile,
     judged: Sequence[Judgement],
     used: Sequence[Resource],
+    corners: Corners,
     warnings: Sequence[str],
     path: Path,
 ) -> None:
@@ -38,45 +43,53 @@ def write_html(
         (judgement.name, local_tables.veto_line(veto)) for judgement in judged for veto in judgement.vetoes
     ]
     also = [("also", line) for line in (*lines[1:], *(resource.sentence for resource in used))]
-    write_page(path, profile, lines[0], [*also, *vetoes], warnings, chapters(profile, judged))
+    write_page(path, profile, lines[0], [*also, *vetoes], warnings, chapters(profile, judged, corners))
 
 
-def chapters(profile: Profile, judged: Sequence[Judgement]) -> list[Chapter]:
+def chapters(profile: Profile, judged: Sequence[Judgement], corners: Corners) -> list[Chapter]:
     if not judged:
         return []
-    bars = [dimensions(judgement) for judgement in judged]
+    bars = [dimensions(judgement, corners) for judgement in judged]
     times = [episodes(profile, judgement) for judgement in judged]
     found = [
-        Chapter("dimensions", "Five dimensions", drawings=bars, tables=[local_tables.dimensions(judged)]),
+        Chapter(
+            "dimensions",
+            "Five dimensions",
+            [OF_DIMENSIONS],
+            bars,
+            tables=[local_tables.dimensions(judged, corners)],
+        ),
         Chapter("episodes", "Episodes", [OF_EPISODES], times, tables=[local_tables.episodes(judged)]),
     ]
     confirmed = [judgement for judgement in judged if judgement.confirmed]
     if confirmed:
         promises = [promised(judgement) for judgement in confirmed]
-        gains = [local_tables.gains(judged)]
+        gains = [local_tables.gains(judged), local_tables.told(judged)]
         found.append(Chapter("gains", "Promised and confirmed", [OF_GAINS], promises, tables=gains))
     return found
 
 
-def dimensions(judgement: Judgement) -> Drawing:
-    """A bar with its value for each dimension; one that is not known has none."""
+def dimensions(judgement: Judgement, corners: Corners) -> Drawing:
+    """A thick bar with its value for each dimension, below it a thin one for each benchmark.
+
+    A dimension that is not known has no thick bar.
+    """
     known = judgement.measured.dimensions
-    bars = [(judgement.name, OWN, [dimension.value for dimension in known])]
-    if judgement.calibration:
-        near = judgement.calibration
-        bars.append((f"the nearest benchmark: {near.name}", NEAR, list(near.dimensions)))
-    places = np.arange(len(known))
     with mpl.rc_context(canvas.STYLE):
-        figure, (axis,) = canvas.new(1)
-        for side, (label, color, values) in zip((-0.5, 0.5), bars, strict=False):
-            drawn = axis.bar(
-                places + side * WIDTH, [x or 0.0 for x in values], WIDTH, color=color, label=label
-            )
-            axis.bar_label(drawn, ["" if x is None else f"{x:.2f}" for x in values], fontsize=7)
-        names = [f"{d.letter} {d.name}" + ("" if d.value is not None else " (not known)") for d in known]
-        axis.set_xticks(places, names)
-        axis.set_ylim(0, 1.08)  # with room for the value of a whole bar
-        canvas.legend(figure, axis)
+        figure, (axis,) = canvas.new(1, TALL)
+        places = np.arange(len(known))
+        drawn = axis.barh(places, [d.value or 0.0 for d in known], THICK, color=OWN)
+        axis.bar_label(drawn, ["" if d.value is None else f"{d.value:.2f}" for d in known], padding=2)
+        for row, (number, corner) in enumerate(corners.items()):
+            lower = places + THICK / 2 + THIN * (row + 0.7)
+            thin = axis.barh(lower, corner, 0.6 * THIN, color=NEAR, alpha=0.6)
+            axis.bar_label(thin, [f"{number} {value:.2f}" for value in corner], padding=2, fontsize=7)
+        axis.set_yticks(
+            places, [f"{d.letter} {d.name}" + ("" if d.value is not None else UNKNOWN) for d in known]
+        )
+        axis.set_xlim(0, 1.25)  # with room for the value of a whole bar
+        axis.set_xticks([0, 0.5, 1])
+        axis.invert_yaxis()
         alt = "; ".join(f"{d.name} {local_tables.level(d.value)}" for d in known)
         return Drawing(judgement.name, canvas.to_svg(figure, alt), alt, ())
 

@@ -10,6 +10,8 @@ from rich.markup import escape
 from heaplab.advise.other_ways import Amounts
 from heaplab.console import put
 from heaplab.report.tables.table_parts import Entry, Table, print_table
+from heaplab.subsystems.benchmarks import Corners
+from heaplab.subsystems.calibration import Told
 from heaplab.subsystems.judgement import Judgement
 from heaplab.subsystems.resources import Resource
 from heaplab.subsystems.vetoes import LocalKind, winks_out
@@ -18,13 +20,21 @@ from heaplab.text import units
 LABEL = 10  # columns
 LETTERS = ("D", "V", "L", "U", "C")
 NOTHING_FOUND = "no subsystem is worth a look"
+TIMES = {"II": " for accesses", "V": ", as the others in an aged heap"}
+BEYOND = (
+    "Promised is the range of what I, III, IV and V save of the time of its calls, wider by the most that "
+    "one of their forms lies outside the range of the others; with II also of the rest of the time in its "
+    "episodes. The time of its calls is the cap."
+)
 NOTES = (
     "D density of allocation, V variation of sizes, L locality, U utilization, C contention, from 0 to 1 "
-    "(P0089, section 5); in small print the nearest benchmark.",
+    "(P0089, section 5); then those of Benchmarks I to V.",
 )
 
 
-def print_judgements(judged: Sequence[Judgement], used: Sequence[Resource], console: Console) -> None:
+def print_judgements(
+    judged: Sequence[Judgement], used: Sequence[Resource], corners: Corners, console: Console
+) -> None:
     """A sentence for each subsystem with its vetoes, the faults of resources in use, then the tables."""
     if not judged:
         put(console, NOTHING_FOUND)
@@ -34,17 +44,14 @@ def print_judgements(judged: Sequence[Judgement], used: Sequence[Resource], cons
             put(console, escape(veto_line(veto)), label="veto", indent=LABEL)
     for resource in used:
         put(console, f"[bold]{escape(resource.sentence)}[/]")
-    for table in tables(judged) if judged else ():
+    for table in tables(judged, corners) if judged else ():
         put(console, "")
         print_table(table, console)
 
 
-def tables(judged: Sequence[Judgement]) -> list[Table]:
-    return [
-        dimensions(judged),
-        episodes(judged),
-        *([gains(judged)] if any(j.confirmed for j in judged) else []),
-    ]
+def tables(judged: Sequence[Judgement], corners: Corners) -> list[Table]:
+    calibrated = [told(judged), gains(judged)] if any(j.confirmed for j in judged) else []
+    return [dimensions(judged, corners), episodes(judged), *calibrated]
 
 
 def sentence(judgement: Judgement) -> str:
@@ -70,19 +77,9 @@ def shown(judgement: Judgement, seconds: tuple[float, ...]) -> str:
     return f"{least} to {most}"
 
 
-def dimensions(judged: Sequence[Judgement]) -> Table:
-    rows = []
-    for judgement in judged:
-        near = judgement.calibration.dimensions if judgement.calibration else ()
-        rows.append(
-            (
-                judgement.name,
-                [
-                    Entry(level(dimension.value), small=level(near[place]) if near else "")
-                    for place, dimension in enumerate(judgement.measured.dimensions)
-                ],
-            )
-        )
+def dimensions(judged: Sequence[Judgement], corners: Corners) -> Table:
+    rows = [(j.name, [Entry(level(each.value)) for each in j.measured.dimensions]) for j in judged]
+    rows += [(f"Benchmark {number}", [Entry(level(x)) for x in corner]) for number, corner in corners.items()]
     units_of = [f"{d.letter}: {d.unit}" for d in judged[0].measured.dimensions] if judged else []
     return Table("Five dimensions", list(LETTERS), rows, "subsystem", notes=[*NOTES, *units_of])
 
@@ -117,6 +114,25 @@ def episodes(judged: Sequence[Judgement]) -> Table:
         "allocator holds for each byte that lives at a time."
     ]
     return Table("Subsystems and their episodes", columns, rows, "subsystem", notes=notes)
+
+
+def told(judged: Sequence[Judgement]) -> Table:
+    """What each benchmark tells of each subsystem, or why it tells nothing."""
+    rows = [
+        (f"{judgement.name}: {of.number}", [Entry(said(of), tone="left")])
+        for judgement in judged
+        for of in (judgement.calibration.told if judgement.calibration else ())
+    ]
+    return Table(
+        "What Benchmarks I to V tell", ["with the local allocator"], rows, "subsystem", notes=[BEYOND]
+    )
+
+
+def said(of: Told) -> str:
+    if of.why_not:
+        return f"not like this: {of.why_not}"
+    least, most = units.percent(min(of.savings)), units.percent(max(of.savings))
+    return f"{least} to {most} less time{TIMES.get(of.number, '')}"
 
 
 def gains(judged: Sequence[Judgement]) -> Table:

@@ -18,7 +18,7 @@ from heaplab.options.arm_options import GivenAllocator
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.subsystems import calibration, local_page, local_tables, patches, resources
+from heaplab.subsystems import benchmarks, calibration, local_page, local_tables, patches, resources
 from heaplab.subsystems.groups import RESOURCES, Group, below_functions, groups_of, resource_of
 from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
 from heaplab.subsystems.resources import Resource, told_apart
@@ -55,8 +55,9 @@ def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptio
         recording = Recording(of.trace, of.process, Path(folder), told=display.tell)
         used = resources_in_use(recording, profile)
         judged = list(judgements(recording, profile, options.rules, [arm for arm in of.arms if not arm.void]))
+    corners = benchmarks.corners(next(arm for arm in of.arms if not arm.void))
     if options.output:
-        local_page.write_html(profile, judged, used, of.warnings, options.output)
+        local_page.write_html(profile, judged, used, corners, of.warnings, options.output)
         note(f"written: {options.output}")
     if options.patch:
         click.echo("\n".join(patches.text_of(judgement) for judgement in judged))
@@ -64,7 +65,7 @@ def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptio
         rows = [*map(local_tables.plain, judged), *map(resources.plain, used)]
         click.echo(json.dumps(rows, ensure_ascii=False))
     else:
-        local_tables.print_judgements(judged, used, console())
+        local_tables.print_judgements(judged, used, corners, console())
     return status_of(of.summary)
 
 

@@ -78,7 +78,7 @@ class Subsystem(BaseModel, frozen=True):
     def variation(self) -> float:
         whole = sum(self.sizes)
         shares = [blocks / whole for blocks in self.sizes if blocks]
-        return min(-sum(share * log2(share) for share in shares) / SIZES, 1.0) if shares else 0.0
+        return min(sum(share * log2(1 / share) for share in shares) / SIZES, 1.0) if shares else 0.0
 
     @property
     def typical_bytes(self) -> int:
@@ -125,6 +125,11 @@ class Appraised:
     def share(self) -> float | None:
         """Of the program's time, spent in calls of the subsystem: no gain can be above."""
         return min(self.allocation_s / self.run_s, 1.0) if self.run_s else None
+
+    @property
+    def accesses_s(self) -> float | None:
+        """At most the time of accesses to its blocks: all in its episodes but its calls; None: not known."""
+        return self._busy_s - self.allocation_s if self._busy_s is not None else None
 
     @property
     def dimensions(self) -> list[Dimension]:

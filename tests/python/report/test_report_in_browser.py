@@ -117,6 +117,15 @@ def test_on_a_phone_nothing_but_pictures_scrolls_sideways(
     assert view.evaluate("document.documentElement.scrollWidth") == 390
 
 
+def test_a_long_name_is_broken_on_a_phone(tmp_path: Path, view: Page) -> None:
+    write_trace(tmp_path / "x.trace", two_threads())
+    profile = of_process(tmp_path / "x.trace", tool.summary(tmp_path / "x.trace"), 0)
+    trace_page.write_page(tmp_path / "x.html", profile, f"{'name_' * 40}: no change", [], [], [])
+    view.set_viewport_size({"width": 390, "height": 844})
+    view.goto((tmp_path / "x.html").as_uri())
+    assert view.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def test_a_phone_shows_every_allocator_of_an_aspect_under_its_name(many: Path, view: Page) -> None:
     view.set_viewport_size({"width": 390, "height": 844})
     view.goto(many.as_uri())

@@ -12,8 +12,8 @@ from subprocesses import heaplab
 
 from heaplab.advise.other_ways import Savings
 from heaplab.advise.replaying import Recording
-from heaplab.subsystems import calibration, local_page, local_tables, patches, run_local, vetoes
-from heaplab.subsystems.calibration import Calibration
+from heaplab.subsystems import benchmarks, calibration, local_page, local_tables, patches, run_local, vetoes
+from heaplab.subsystems.calibration import Calibration, Told
 from heaplab.subsystems.groups import Group
 from heaplab.subsystems.judgement import Confirmed, Judgement, worth_telling
 from heaplab.subsystems.subsystem import Appraised
@@ -112,15 +112,59 @@ def test_shares_are_of_cpu_time_where_that_is_known(recorded: Recorded) -> None:
     assert replace(unknown, profile=replace(unknown.profile, ticks_per_second=0)).share is None
 
 
-def test_the_nearest_benchmark_varies_as_the_subsystem_does(recorded: Recorded) -> None:
+def like(measured: Appraised) -> dict[str, str]:
+    """Why each benchmark is not like a subsystem; "" if it is."""
+    return {forms.number: forms.why_not for forms in (of(measured.of) for of in calibration.BENCHMARKS)}
+
+
+def test_benchmarks_are_like_a_subsystem_or_say_why_not(recorded: Recorded) -> None:
     parser, orders = (recorded.first(name) for name in ("parser", "orders"))
-    name, forms = calibration.nearest(parser.measured.of)
-    assert name == "growth"
-    assert [form[1] for form in forms] == ["DS3", "DS4"]
-    name, [queue] = calibration.nearest(orders.measured.of)
-    assert (name, queue[queue.index("--size") + 1]) == ("utilization", "216B")
-    _, [varied] = calibration.nearest(changed(orders, sizes=[0, 0, 0, 0, 0, 1, 1, 1]).of)
-    assert "--random-order" in varied
+    told = like(parser.measured)
+    assert told["I"] == ""
+    assert "less than once a page" in told["II"]
+    assert "live at the same time" in told["III"]
+    assert "a single thread" in told["IV"]
+    told = like(orders.measured)
+    assert "201 times what lives" in told["I"]
+    assert told["III"] == ""
+    mixed = changed(orders, threads=2, turns=orders.measured.of.acquired.bytes // 1000)
+    assert like(mixed)["II"] == like(mixed)["IV"] == ""
+    for form in calibration.utilization(orders.measured.of).options:
+        assert form[form.index("--size") + 1] == ("424B" if "--least-size" in form else "216B")
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(0.4, 0.5)], (0.4, 0.5)),
+        ([(0.4, 0.4), (0.5, 0.5), (0.55, 0.55)], (0.3, 0.65)),  # from the others 0.4 is off by 0.1
+        ([(0.3, 0.6), (0.4, 0.5)], (0.2, 0.7)),
+        ([(0.4, 0.5), (0.5, 0.4)], (0.4, 0.5)),
+    ],
+)
+def test_a_prediction_is_as_wide_as_its_error_among_benchmarks(
+    spans: list[calibration.Span], expected: calibration.Span
+) -> None:
+    assert calibration.predicted(spans) == pytest.approx(expected)
+
+
+def test_a_promise_has_accesses_and_the_calls_time_as_its_cap(recorded: Recorded) -> None:
+    parser = gaining(recorded.first("parser"))
+    ticks = parser.measured.profile.ticks_per_second / 100  # with much else to do
+    slow = replace(
+        parser.measured, profile=replace(parser.measured.profile, ticks_per_second=ticks, cpu_ns=0)
+    )
+    calls_s, accesses_s = slow.allocation_s, slow.accesses_s
+    assert accesses_s is not None
+
+    def promised(least: float, most: float, accesses: float = 0.0) -> tuple[float, float] | None:
+        judgement = replace(parser, measured=slow, calibration=Calibration((), (least, most), accesses))
+        return judgement.promised
+
+    assert promised(0.1, 0.2) == pytest.approx((0.1 * calls_s, 0.2 * calls_s))
+    share = 0.3 * calls_s / accesses_s
+    assert promised(0.1, 0.2, share) == pytest.approx((0.1 * calls_s, 0.5 * calls_s))
+    assert promised(-0.1, 1.3) == pytest.approx((-0.1 * calls_s, calls_s))
 
 
 def test_documents_are_episodes_of_their_size(recorded: Recorded) -> None:
@@ -173,7 +217,7 @@ def test_dimensions_are_those_of_the_paper(recorded: Recorded) -> None:
 def gaining(judgement: Judgement) -> Judgement:
     """As if benchmark and replays had shown a gain."""
     second = (1.0, 1.0, 1.0)
-    promised = Calibration("growth", (0.5,) * 5, (0.4, 0.5), (10, 20))
+    promised = Calibration((Told("I", (0.4, 0.5)), Told("II", why_not="apart")), (0.4, 0.5), 0.0, (10, 20))
     return replace(
         judgement, calibration=promised, confirmed=(Confirmed("glibc", Savings(second, second, second, 8)),)
     )
@@ -186,7 +230,7 @@ def test_no_change_is_the_default(recorded: Recorded) -> None:
     assert gaining(recorded.first("messages")).advice is LocalKind.NONE
     unsure = replace(gaining(suited).confirmed[0].savings, seconds=(-0.1, 1.0, 2.0))
     assert replace(gaining(suited), confirmed=(Confirmed("glibc", unsure),)).advice is LocalKind.NONE
-    worse = Calibration("growth", (0.5,) * 5, (-0.4, -0.5), (10, 20))
+    worse = Calibration((), (-0.5, -0.4))
     assert replace(gaining(suited), calibration=worse).advice is LocalKind.NONE
 
 
@@ -256,19 +300,38 @@ def test_mistakes_with_monotonic_resources_are_found_in_a_recording(tmp_path: Pa
             assert found["chunks"] > 2 * lives
 
 
+CORNERS = {number: (place / 8, 0.25, 0.5, 0.75, 1.0) for place, number in enumerate(benchmarks.NUMBERS, 1)}
+
+
+def drawn(page: str, chapter: str) -> str:
+    """The first picture of a chapter."""
+    return page[page.index(f'id="{chapter}"') :].split("<svg", 1)[1].split("</svg>", 1)[0]
+
+
 def test_the_page_shows_dimensions_episodes_and_promises(recorded: Recorded) -> None:
     judged = [gaining(recorded.first("parser"))]
     page = recorded.folder / "local.html"
-    local_page.write_html(judged[0].measured.profile, judged, [], [], page)
+    local_page.write_html(judged[0].measured.profile, judged, [], CORNERS, [], page)
     text = page.read_text()
     for title in ("Five dimensions", "Episodes", "Promised and confirmed"):
         assert title in text
     assert "the 64 largest of 200 episodes of parse_document" in text
+    assert "not like this: apart" in text
+    bars = re.findall(r"<text[^>]*>([^<]+)</text>", drawn(text, "dimensions"))
+    assert {f"{number} {value:.2f}" for number, corner in CORNERS.items() for value in corner} <= {*bars}
     labels = re.findall(r"<text[^>]*>([^<]+)</text>", text)
-    assert {"the nearest benchmark: growth", "0.50", "promised above glibc", "confirmed above glibc"} <= {
-        *labels
-    }
-    assert {"256 KiB"} < {label for label in labels if label.endswith("KiB")}
+    assert {"promised above glibc", "confirmed above glibc"} <= {*labels}
+
+
+def test_equal_ratios_of_bytes_are_equally_far_apart_in_the_picture_of_episodes(recorded: Recorded) -> None:
+    parser = recorded.first("parser")
+    [first, *_] = parser.measured.of.largest
+    sizes = [first._replace(bytes=1 << power) for power in (10, 14, 18)]
+    judgement = replace(parser, measured=changed(parser, largest=sizes))
+    svg = local_page.episodes(judgement.measured.profile, judgement).svg
+    ends = re.findall(r'<path d="M([\d.]+) ([\d.]+)L?([\d.]+) \2"[^>]*stroke-width: ?3', svg)
+    lower, middle, upper = sorted(float(height) for _, height, _ in ends)
+    assert upper - middle == pytest.approx(middle - lower, abs=0.2)
 
 
 @pytest.fixture
@@ -286,7 +349,8 @@ def test_the_command_calibrates_and_replays(recorded: Recorded) -> None:
     assert done.returncode == 0, done.stderr
     [found] = json.loads(done.stdout)
     assert found["suits"] == "monotonic"
-    assert found["calibration"]["benchmark"].startswith("growth --structure")
+    assert [told["number"] for told in found["calibration"]["told"]] == list(benchmarks.NUMBERS)
+    assert [len(told["savings"]) for told in found["calibration"]["told"]] == [6, 0, 0, 0, 6]
     assert found["confirmed"][0]["allocator"] == "glibc"
     assert tuple(found["dimensions"]) == local_tables.LETTERS
 
