@@ -15,7 +15,7 @@ from typing import NamedTuple
 from heaplab.results.records import Arm
 from heaplab.subsystems.benchmarks import run
 from heaplab.subsystems.subsystem import Subsystem
-from heaplab.subsystems.vetoes import LocalKind
+from heaplab.subsystems.vetoes import BLOW_UP, FEWEST_BYTES, LocalKind
 from heaplab.text import units
 
 GLOBAL = "AS1"
@@ -23,7 +23,6 @@ COLUMNS = {LocalKind.MONOTONIC: "AS5", LocalKind.MULTIPOOL: "AS9", LocalKind.BOT
 WINKING = {**COLUMNS, LocalKind.MONOTONIC: "AS6", LocalKind.BOTH: "AS14"}  # which Benchmark I alone has
 AGED = "1:30%"
 ROUNDS = 3
-LIVING_TOGETHER = 0.5  # utilization from which a subsystem is like Benchmark I, and below which like III
 FLAT, NESTED = ("DS2", "DS3", "DS4"), ("DS6", "DS7", "DS8")  # numbers and strings, in vectors and sets
 INNER = 128  # elements of an inner structure
 SMALLEST = 8  # B
@@ -64,8 +63,13 @@ class Calibration:
     faults: Span = (0.0, 0.0)  # page faults in a fresh heap: of the global allocator, of the local one
 
 
+def churns(of: Subsystem) -> bool:
+    """Whether a monotonic allocator would hold far more than lives: like Benchmark III, else like I."""
+    return of.blow_up > BLOW_UP and of.typical_bytes > FEWEST_BYTES
+
+
 def growth(of: Subsystem) -> Forms:
-    if of.blow_up > 1 / LIVING_TOGETHER:
+    if churns(of):
         times = f"{units.show(of.blow_up, '1')} times what lives at a time"
         return Forms("I", "growth", why_not=f"all blocks of an episode are {times}; in I all live together")
     blocks = max(of.acquired.blocks / max(of.episodes, 1), 1.0)
@@ -89,8 +93,8 @@ def locality(of: Subsystem) -> Forms:
 
 
 def utilization(of: Subsystem) -> Forms:
-    if of.blow_up <= 1 / LIVING_TOGETHER:
-        why_not = "most blocks of an episode live at the same time; in III few do"
+    if not churns(of):
+        why_not = "most blocks of an episode live at a time, or all take little; in III few of very many do"
         return Forms("III", "utilization", why_not=why_not)
     mean = max(round(of.mean_size), SMALLEST)
     active = max(min(of.most_bytes, MOST_BYTES), 2 * mean)

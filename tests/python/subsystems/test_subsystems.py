@@ -122,11 +122,14 @@ def test_benchmarks_are_like_a_subsystem_or_say_why_not(recorded: Recorded) -> N
     told = like(parser.measured)
     assert told["I"] == ""
     assert "less than once a page" in told["II"]
-    assert "live at the same time" in told["III"]
+    assert "live at a time" in told["III"]
     assert "a single thread" in told["IV"]
     told = like(orders.measured)
     assert "201 times what lives" in told["I"]
     assert told["III"] == ""
+    small = changed(orders, totals=[0] * 12 + [orders.measured.of.episode_bytes])
+    assert like(small)["I"] == ""  # as if each episode had 4 KiB
+    assert like(small)["III"] != ""
     mixed = changed(orders, threads=2, turns=orders.measured.of.acquired.bytes // 1000)
     assert like(mixed)["II"] == like(mixed)["IV"] == ""
     for form in calibration.utilization(orders.measured.of).options:
