@@ -24,6 +24,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/blocked_signals.h"
 #include "base/errno_keeper.h"
 #include "base/os_pages.h"
 #include "base/process_conditions.h"
@@ -43,7 +44,7 @@ public:
     is_alive_.store(1, std::memory_order_relaxed);
     run_ = run, argument_ = argument, where_ = where;
     const errno_keeper keep;
-    const all_signals_blocked quiet;
+    const blocked_signals quiet;
     // The flags of the C library's own threads: a seccomp filter that allows threads compares all of them.
     constexpr int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                           CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
@@ -77,22 +78,6 @@ private:
   // What the compiler and the C library expect around the thread pointer: on x86-64 its own address at two
   // places, and the values that guard stacks and pointers.
   static constexpr std::size_t header_bytes = 64, around_bytes = 512;
-
-  // By a bare system call: the C library would leave out the signals that it needs itself, which go to
-  // threads it knows.
-  class all_signals_blocked {
-  public:
-    all_signals_blocked() { set(~std::uint64_t{0}, &before_); }
-    ~all_signals_blocked() { set(before_, nullptr); }
-    all_signals_blocked(const all_signals_blocked&) = delete;
-    all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-
-  private:
-    static void set(std::uint64_t mask, std::uint64_t* before) {
-      ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, sizeof mask);
-    }
-    std::uint64_t before_ = 0;
-  };
 
   // | a page without access | stack | the bytes around the thread pointer that hold errno |
   // Pages that are never touched cost nothing, so that the distance of errno, which other thread-local

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/blocked_signals.h"
 #include "base/single_thread.h"
 
 namespace heaplab::recorder {
@@ -24,21 +25,14 @@ constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 // signals are blocked, so that the cloned process runs no signal handler of the program.
 class undisturbed {
 public:
-  undisturbed() {
-    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_);
-    const std::uint64_t all = ~std::uint64_t{0};
-    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &signals_, sizeof all);
-  }
-  ~undisturbed() {
-    ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &signals_, nullptr, sizeof signals_);
-    ::pthread_setcancelstate(cancel_, nullptr);
-  }
+  undisturbed() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_); }
+  ~undisturbed() { ::pthread_setcancelstate(cancel_, nullptr); }
   undisturbed(const undisturbed&) = delete;
   undisturbed& operator=(const undisturbed&) = delete;
 
 private:
   int cancel_ = 0;
-  std::uint64_t signals_ = 0;
+  blocked_signals signals_;
 };
 
 struct job {
