@@ -26,11 +26,11 @@ inline constexpr bool has_sequences = true;
   "1:\n\t"                                                    \
   "movslq %%fs:4(%[area]), %[stacks]\n\t"                     \
   "movq %c[of_cpu](%[table], %[stacks], 8), %[stacks]\n\t"    \
-  "addq %[table], %[stacks]\n\t"                              \
   "movzwl (%[stacks], %[kind], 8), %k[top]\n\t"
 
-#define HEAPLAB_SEQUENCE_END                                        \
-  "movw %w[top], (%[stacks], %[kind], 8)\n"                         \
+#define HEAPLAB_SEQUENCE_END(COMMIT)                                \
+  COMMIT                                                            \
+  " (%[stacks], %[kind], 8)\n"                                      \
   "2:\n\t"                                                          \
   ".pushsection .text.unlikely.rseq_aborts, \"ax?\", @progbits\n\t" \
   ".byte 0x0f, 0xb9, 0x3d\n\t"                                      \
@@ -44,10 +44,9 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
   void* popped;
   asm volatile goto(
       HEAPLAB_SEQUENCE_BEGIN
-      "cmpw 2(%[stacks], %[kind], 8), %w[top]\n\t"
-      "je %l[refused]\n\t"
-      "decl %k[top]\n\t"
-      "movq (%[stacks], %[top], 8), %[block]\n\t" HEAPLAB_SEQUENCE_END
+      "movq (%[stacks], %[top], 8), %[block]\n\t"
+      "testq %[block], %[block]\n\t"
+      "jz %l[refused]\n\t" HEAPLAB_SEQUENCE_END("decw")
       : [stacks] "=&r"(stacks), [top] "=&r"(top), [block] "=&r"(popped)
       : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [of_cpu] "i"(sequence_cpus_at)
       : "memory", "cc"
@@ -61,8 +60,7 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
   asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
                     "cmpw 4(%[stacks], %[kind], 8), %w[top]\n\t"
                     "jae %l[refused]\n\t"
-                    "movq %[block], (%[stacks], %[top], 8)\n\t"
-                    "incl %k[top]\n\t" HEAPLAB_SEQUENCE_END
+                    "movq %[block], 8(%[stacks], %[top], 8)\n\t" HEAPLAB_SEQUENCE_END("incw")
                     : [stacks] "=&r"(stacks), [top] "=&r"(top)
                     : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [block] "r"(block),
                       [of_cpu] "i"(sequence_cpus_at)
@@ -82,12 +80,12 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                     "jb %l[refused]\n\t"
                     "xorl %k[index], %k[index]\n"
                     "5:\n\t"
-                    "decl %k[top]\n\t"
                     "movq (%[stacks], %[top], 8), %[other]\n\t"
                     "movq %[other], (%[blocks], %[index], 8)\n\t"
+                    "decl %k[top]\n\t"
                     "incl %k[index]\n\t"
                     "cmpl %k[count], %k[index]\n\t"
-                    "jb 5b\n\t" HEAPLAB_SEQUENCE_END
+                    "jb 5b\n\t" HEAPLAB_SEQUENCE_END("movw %w[top],")
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
                     : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks),
                       [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
@@ -107,11 +105,11 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                     "xorl %k[index], %k[index]\n"
                     "5:\n\t"
                     "movq (%[blocks], %[index], 8), %[other]\n\t"
-                    "movq %[other], (%[stacks], %[top], 8)\n\t"
                     "incl %k[top]\n\t"
+                    "movq %[other], (%[stacks], %[top], 8)\n\t"
                     "incl %k[index]\n\t"
                     "cmpl %k[count], %k[index]\n\t"
-                    "jb 5b\n\t" HEAPLAB_SEQUENCE_END
+                    "jb 5b\n\t" HEAPLAB_SEQUENCE_END("movw %w[top],")
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
                     : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks),
                       [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)

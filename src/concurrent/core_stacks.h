@@ -8,9 +8,9 @@
 //
 // The stacks of a CPU lie in one piece of memory, whole at every instruction of every thread:
 //
-//   | stack_bounds of kind 0, of kind 1, ... | blocks of kind 0 ... | blocks of kind 1 ... |
+//   | stack_bounds of kind 0, of kind 1, ... | null | blocks of kind 0 ... | null | blocks of kind 1 ... |
 //
-// The cached blocks lie between bottom and top; words above top are stale. A thread that vanishes in a fork
+// The cached blocks lie above bottom, up to top; words above top are stale. A thread that vanishes in a fork
 // has changed a top or has not: the child finds each stack as it was before or after a sequence.
 #pragma once
 
@@ -23,6 +23,7 @@
 #include "base/compiler.h"
 #include "base/narrow.h"
 #include "base/process_barrier.h"
+#include "base/process_conditions.h"
 #include "base/rseq_area.h"
 #include "concurrent/core_sequences.h"
 
@@ -36,6 +37,11 @@ struct core_system {
 
   // From the thread pointer to the area of any thread; 0: there are no sequences.
   static std::ptrdiff_t area() { return has_sequences ? rseq_area::distance() : 0; }
+  // No thread will ever run on a CPU of this number or a greater one.
+  static unsigned end_of_cpus() {
+    const std::size_t told = processor_set::of(0).end();
+    return told == 0 ? cpus : narrow<unsigned>(std::min<std::size_t>(told, cpus));
+  }
   static bool barrier() { return restart_barrier(); }
 
   HEAPLAB_FAST_PATH static sequence_end pop(const sequence_place& in, void*& block) {
@@ -47,7 +53,8 @@ struct core_system {
 };
 
 // Plan::kinds is the number of kinds, Plan::most(kind) the most blocks of a kind that wait on a CPU, and
-// Plan::first(kind) so many at first.
+// Plan::first(kind) so many at first. Plan::steps: what leads from sizes of requests to kinds, bytes; may be
+// empty.
 template <class Plan, class System = core_system>
 class core_stacks {
   template <class T>
@@ -60,17 +67,30 @@ public:
 
   static constexpr std::size_t bytes_of_cpu() { return words_of_cpu() * sizeof(word); }
 
-  // Called before every other function. Until then pops and pushes are refused.
-  void open() { count_children(0); }
+  // Called before every other function. Until then pops and pushes are refused. Only the first call counts.
+  void open() {
+    if (System::area() == 0) return;
+    std::copy(Plan::steps.begin(), Plan::steps.end(), active_.kind_of_step);
+    const auto fill = [&](atomic<const void*>& entry) {
+      const void* unset = nullptr;
+      entry.compare_exchange_strong(unset, active_.none(), std::memory_order_relaxed,
+                                    std::memory_order_relaxed);
+    };
+    for (auto& entry : active_.of_unregistered) fill(entry);
+    for (unsigned cpu = System::end_of_cpus(); cpu-- > 0;) fill(active_.of_cpu[cpu]);
+    // release: whoever finds the area finds the entries.
+    opened_area_.store(System::area(), std::memory_order_release);
+    count_children(0);
+  }
 
   // Called with 1 before a child of vfork is made, and with -1 when the child has ended or has become another
   // program. Meanwhile pops and pushes are refused. A sequence of another thread that has begun before goes
   // on undisturbed: the child begins none.
   void count_children(int more) {
     std::ptrdiff_t seen = area_.load(std::memory_order_relaxed);
-    // relaxed: the child finds what its parent's thread has stored.
+    // The child finds what its parent's thread has stored. release: of open().
     while (!area_.compare_exchange_weak(seen, with_children(is_shut(seen) ? (seen >> 1) + more : more),
-                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+                                        std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
 
@@ -89,27 +109,33 @@ public:
 
   // --- by any thread of the program, on its present CPU ---
 
-  HEAPLAB_FAST_PATH sequence_end try_pop(std::size_t kind, void*& block) {
-    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
-    if (is_shut(area)) [[unlikely]]
-      return sequence_end::refused;
-    return System::pop(place_of(area, kind), block);
+  // Where pops and pushes are possible, as the caller knows: acquire of what was stored since are_possible()
+  // said so.
+  HEAPLAB_FAST_PATH sequence_end pop_of_step(std::size_t step, void*& block) {
+    return System::pop(place_of(opened_area_.load(std::memory_order_relaxed), active_.kind_of_step[step]),
+                       block);
+  }
+  HEAPLAB_FAST_PATH sequence_end push(std::size_t kind, void* block) {
+    return System::push(place_of(opened_area_.load(std::memory_order_relaxed), kind), block);
   }
 
-  HEAPLAB_FAST_PATH sequence_end try_push(std::size_t kind, void* block) {
-    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
-    if (is_shut(area)) [[unlikely]]
-      return sequence_end::refused;
-    return System::push(place_of(area, kind), block);
+  // Where that is not known.
+  sequence_end try_pop(std::size_t kind, void*& block) {
+    const std::ptrdiff_t area = area_.load(std::memory_order_acquire);
+    return is_shut(area) ? sequence_end::refused : System::pop(place_of(area, kind), block);
+  }
+  sequence_end try_push(std::size_t kind, void* block) {
+    const std::ptrdiff_t area = area_.load(std::memory_order_acquire);
+    return is_shut(area) ? sequence_end::refused : System::push(place_of(area, kind), block);
   }
 
   // The same with several blocks, `count` > 0. Pops the newest first, and pushes the first one first.
   sequence_end try_pop(unsigned kind, void** blocks, unsigned count) {
-    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    const std::ptrdiff_t area = area_.load(std::memory_order_acquire);
     return is_shut(area) ? sequence_end::refused : pop_many_sequence(place_of(area, kind), blocks, count);
   }
   sequence_end try_push(unsigned kind, void* const* blocks, unsigned count) {
-    const std::ptrdiff_t area = area_.load(std::memory_order_relaxed);
+    const std::ptrdiff_t area = area_.load(std::memory_order_acquire);
     return is_shut(area) ? sequence_end::refused : push_many_sequence(place_of(area, kind), blocks, count);
   }
 
@@ -121,13 +147,13 @@ public:
   // has stacks already.
   bool add(unsigned cpu, void* zeros) {
     auto* const words = static_cast<word*>(zeros);
-    std::uint32_t next = first_block;
+    std::uint32_t next = kinds;
     for (unsigned kind = 0; kind < kinds; ++kind) {
       stack_bounds& bounds = bounds_in(words, kind);
       bounds.top = bounds.bottom = static_cast<std::uint16_t>(next);
       bounds.limit = narrow<std::uint16_t>(next + Plan::first(kind));
       next += Plan::most(kind);
-      bounds.end = static_cast<std::uint16_t>(next);
+      bounds.end = static_cast<std::uint16_t>(next++);
     }
     // First, so that a CPU with stacks is below the end also in the child of a fork that copies this thread.
     unsigned seen = end_.load(std::memory_order_relaxed);
@@ -140,8 +166,8 @@ public:
                                             std::memory_order_relaxed))
       return false;
     // Fails where stop() has come between: resume() then opens the stacks. release: as above.
-    std::ptrdiff_t shut = 0;
-    active_.of_cpu[cpu].compare_exchange_strong(shut, entry_of(words), std::memory_order_release,
+    const void* shut = active_.none();
+    active_.of_cpu[cpu].compare_exchange_strong(shut, words, std::memory_order_release,
                                                 std::memory_order_relaxed);
     return true;
   }
@@ -184,7 +210,7 @@ public:
       const stack_bounds& bounds = bounds_in(words, kind);
       // acquire pairs with the commit of a push.
       for (unsigned at = atomic_ref(const_cast<std::uint16_t&>(bounds.top)).load(std::memory_order_acquire);
-           at-- > bounds.bottom;)
+           at > bounds.bottom; --at)
         if (atomic_ref(words[at]).load(std::memory_order_relaxed) == block) return true;
     }
     return false;
@@ -221,7 +247,7 @@ public:
       stack_bounds& bounds = bounds_in(words, kind);
       set_limit(bounds, bounds.bottom + Plan::first(kind));
       while (bounds.top != bounds.bottom) {
-        void* const block = words[bounds.top - 1];
+        void* const block = words[bounds.top];
         // The child of a fork that copies this thread loses a block here, and finds none twice.
         atomic_ref(bounds.top).store(static_cast<std::uint16_t>(bounds.top - 1), std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -235,7 +261,7 @@ public:
       if (!is_stopped_[cpu]) continue;
       is_stopped_[cpu] = false;
       // release: the sequences find the stacks as this thread leaves them.
-      active_.of_cpu[cpu].store(entry_of(stacks_of(cpu)), std::memory_order_release);
+      active_.of_cpu[cpu].store(stacks_of(cpu), std::memory_order_release);
     }
   }
 
@@ -246,29 +272,27 @@ public:
     for (unsigned cpu = 0; cpu < end(); ++cpu) {
       word* const words = stacks_of(cpu);
       if (is_stopped_[cpu]) is_stopped_[cpu] = false;
-      const std::ptrdiff_t entry = words == nullptr ? 0 : entry_of(words);
+      const void* const entry = words == nullptr ? active_.none() : words;
       if (active_.of_cpu[cpu].load(std::memory_order_relaxed) != entry)
         active_.of_cpu[cpu].store(entry, std::memory_order_relaxed);
     }
   }
 
 private:
-  static constexpr std::uint32_t first_block = kinds;
-
   static constexpr std::size_t words_of_cpu() {
-    std::size_t words = first_block;
-    for (unsigned kind = 0; kind < kinds; ++kind) words += Plan::most(kind);
+    std::size_t words = kinds;
+    for (unsigned kind = 0; kind < kinds; ++kind) words += Plan::most(kind) + 1;
     return words;
   }
   static_assert(words_of_cpu() <= UINT16_MAX);
-  using table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
-  static_assert(kinds <= table::most_kinds);
+  using table = sequence_table<atomic<const void*>, cpus>;
+  static_assert(kinds <= table::most_kinds && Plan::steps.size() <= table::most_steps);
   static_assert(!std::is_same_v<System, core_system> || sizeof(table) == sizeof(plain_sequence_table));
 
   HEAPLAB_FAST_PATH static bool is_shut(std::ptrdiff_t area) { return (area & 1) != 0; }
   // What area_ is beside so many children of vfork.
-  static std::ptrdiff_t with_children(std::ptrdiff_t children) {
-    const std::ptrdiff_t area = System::area();
+  std::ptrdiff_t with_children(std::ptrdiff_t children) const {
+    const std::ptrdiff_t area = opened_area_.load(std::memory_order_relaxed);
     return children == 0 && area != 0 ? area : 2 * children + 1;
   }
 
@@ -283,7 +307,7 @@ private:
       if (stacks_of(cpu) != nullptr && chosen(cpu)) {
         is_stopped_[cpu] = any = true;
         // seq_cst: before the barrier.
-        active_.of_cpu[cpu].store(table::stopped, std::memory_order_seq_cst);
+        active_.of_cpu[cpu].store(active_.stopped(), std::memory_order_seq_cst);
       }
     return any;
   }
@@ -295,10 +319,6 @@ private:
     return *reinterpret_cast<const stack_bounds*>(words + kind);
   }
 
-  std::ptrdiff_t entry_of(const word* words) const {
-    return reinterpret_cast<const char*>(words) - reinterpret_cast<const char*>(&active_);
-  }
-
   word* stacks_of(unsigned cpu) const { return made_[cpu].load(std::memory_order_acquire); }
 
   static std::uint16_t read(const std::uint16_t& bound) {
@@ -308,12 +328,15 @@ private:
     atomic_ref(bounds.limit).store(static_cast<std::uint16_t>(limit), std::memory_order_relaxed);
   }
 
+  // What the sequences use. The entry of a CPU is none() until add() opens the stacks, which it does unless
+  // they are stopped; stopped() while they are; else it names the same stacks as made_.
+  table active_;
   // The distance of the area of any thread, a multiple of 16; odd where pops and pushes are refused: twice
   // the number of children of vfork, and 1.
   atomic<std::ptrdiff_t> area_{1};
-  // What the sequences use. The entry of a CPU is 0 until add() opens the stacks, which it does unless they
-  // are stopped; `stopped` while they are; else it names the same stacks as made_.
-  table active_;
+  // The same distance whatever is refused, for whoever knows that nothing is; 0 before open(), and for ever
+  // where there are no sequences.
+  atomic<std::ptrdiff_t> opened_area_{0};
   // Null until the CPU has stacks, which then stay.
   atomic<word*> made_[cpus];
   atomic<unsigned> end_{0};

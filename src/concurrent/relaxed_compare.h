@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -30,17 +31,18 @@ HEAPLAB_FAST_PATH bool differs(const Atomic& place, std::uintptr_t value) {
   return place.load(std::memory_order_relaxed) != value;
 }
 
-// Whether the value of `place` is greater than `value`.
-template <class Atomic>
+// Whether the value of `place` is greater than `value`. On x86-64 every load acquires.
+template <std::memory_order Order = std::memory_order_relaxed, class Atomic>
 HEAPLAB_FAST_PATH bool exceeds(const Atomic& place, std::uintptr_t value) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
   if constexpr (std::is_same_v<Atomic, atomic<std::uintptr_t>>) {
     bool result;
     asm volatile("cmpq %2, %1" : "=@cca"(result) : "m"(place), "r"(value));
+    std::atomic_signal_fence(Order);
     return result;
   }
 #endif
-  return place.load(std::memory_order_relaxed) > value;
+  return place.load(Order) > value;
 }
 
 }  // namespace heaplab::concurrent

@@ -24,6 +24,7 @@ struct small_plan {
   static constexpr unsigned kinds = 1;
   static constexpr std::uint32_t most(unsigned) { return 4; }
   static constexpr std::uint32_t first(unsigned) { return 4; }
+  static constexpr std::array<std::uint8_t, 0> steps = {};
 };
 
 struct explored_system {
@@ -32,6 +33,7 @@ struct explored_system {
   static constexpr unsigned cpus = 4;
 
   static std::ptrdiff_t area() { return 16; }
+  static unsigned end_of_cpus() { return cpus; }
   static bool barrier() {
     explorer::running()->point();
     ++interruptions;
@@ -40,19 +42,18 @@ struct explored_system {
 
   static sequence_end pop(const sequence_place& in, void*& block) {
     sequence_under_way sequence(in);
-    if (sequence.top() == sequence.bounds->bottom) return sequence_end::refused;
-    const auto top = static_cast<std::uint16_t>(sequence.top() - 1);
-    block = sequence.words[top];
-    return sequence.commit(top);
+    block = sequence.words[sequence.top()];
+    if (block == nullptr) return sequence_end::refused;
+    return sequence.commit(static_cast<std::uint16_t>(sequence.top() - 1));
   }
   static sequence_end push(const sequence_place& in, void* block) {
     sequence_under_way sequence(in);
     if (sequence.top() >= sequence.bounds->limit) return sequence_end::refused;
-    const std::uint16_t top = sequence.top();
+    const auto top = static_cast<std::uint16_t>(sequence.top() + 1);
     point();
     if (sequence.is_interrupted()) return sequence_end::aborted;
     sequence.words[top] = block;
-    return sequence.commit(static_cast<std::uint16_t>(top + 1));
+    return sequence.commit(top);
   }
 
   static inline unsigned interruptions;
@@ -63,14 +64,13 @@ private:
     if (explorer* const running = explorer::running()) running->point();
   }
 
-  using explored_table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
+  using explored_table = sequence_table<atomic<const void*>, cpus>;
 
   struct sequence_under_way {
     explicit sequence_under_way(const sequence_place& in) : begun_(++interruptions) {
       point();
       const auto* const table = static_cast<const explored_table*>(in.table);
-      words = std::bit_cast<void**>(std::bit_cast<std::uintptr_t>(table) +
-                                    table->of_cpu[0].load(std::memory_order_relaxed));
+      words = static_cast<void**>(const_cast<void*>(table->of_cpu[0].load(std::memory_order_relaxed)));
       bounds = reinterpret_cast<stack_bounds*>(words) + in.kind;
       point();
       top_ = bounds->top;

@@ -25,6 +25,7 @@ struct small_plan {
   static constexpr unsigned kinds = 3;
   static constexpr std::uint32_t most(unsigned kind) { return kind == 2 ? 0 : 8; }
   static constexpr std::uint32_t first(unsigned kind) { return kind == 2 ? 0 : 3; }
+  static constexpr std::array<std::uint8_t, 2> steps = {1, 0};
 };
 
 struct system_without_barriers : core_system {
@@ -142,6 +143,29 @@ TEST(core_stacks, refuse_before_they_are_opened) {
   EXPECT_EQ(stacks->cpu(), sequence_cpus);
   EXPECT_EQ(stacks->try_push(0, &block), sequence_end::refused);
   EXPECT_EQ(stacks->try_pop(0, block), sequence_end::refused);
+}
+
+TEST(core_stacks, refuse_on_a_cpu_that_has_none) {
+  if (!are_possible()) GTEST_SKIP();
+  const auto stacks = std::make_unique<core_stacks<small_plan>>();
+  stacks->open();
+  void* block = nullptr;
+  EXPECT_EQ(stacks->push(0, &block), sequence_end::refused);
+  EXPECT_EQ(stacks->pop_of_step(0, block), sequence_end::refused);
+}
+
+TEST(core_stacks, pop_what_the_size_of_a_request_leads_to) {
+  if (!are_possible()) GTEST_SKIP();
+  go_to_cpu(0);
+  stacks_of_every_cpu stacks;
+  char blocks[2];
+  push(*stacks, 0, &blocks[0]), push(*stacks, 1, &blocks[1]);
+  for (unsigned step = 0; step < 2; ++step) {
+    void* block = nullptr;
+    while (stacks->pop_of_step(step, block) == sequence_end::aborted) {
+    }
+    EXPECT_EQ(block, &blocks[1 - step]);
+  }
 }
 
 TEST(core_stacks, stopped_by_a_thread_that_a_fork_leaves_behind_go_on_in_the_child) {

@@ -54,8 +54,7 @@ public:
 
   HEAPLAB_FAST_PATH static void* allocate(std::size_t bytes) noexcept {
     if (is_looked_up(bytes)) [[likely]]
-      if (void* const block = caller::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
-          [[likely]]
+      if (void* const block = caller::try_allocate(bytes + Config.canary_bytes)) [[likely]]
         return block;
     return allocate_slow<contents::any>(bytes);
   }
@@ -71,8 +70,7 @@ public:
 
   static void* allocate_zeroed(std::size_t bytes) noexcept {
     if (is_looked_up(bytes)) [[likely]]
-      if (void* const block = caller::try_allocate(classes::looked_up(bytes + Config.canary_bytes)))
-          [[likely]]
+      if (void* const block = caller::try_allocate(bytes + Config.canary_bytes)) [[likely]]
         return std::memset(block, 0, bytes);
     return allocate_slow<contents::zeros>(bytes);
   }
@@ -161,7 +159,10 @@ public:
   }
 
   // Around vfork (vfork_api.h).
-  static void before_vfork() noexcept { caller::before_vfork(); }
+  static void before_vfork() noexcept {
+    is_in_use();  // repairs the child of a fork without handlers
+    caller::before_vfork();
+  }
   static void after_vfork() noexcept { caller::after_vfork(); }
 
   // Called before the program changes the processors of a thread.
@@ -189,9 +190,10 @@ public:
 private:
   enum class contents : bool { any, zeros };
 
-  // Whether the class of a request is looked up. Hardened, that of a block of no bytes is not: 0 - 1 is the
-  // largest number.
+  // Whether the class of a request is looked up, for all that the caller does not see itself. Hardened, that
+  // of a block of no bytes is not: 0 - 1 is the largest number.
   HEAPLAB_FAST_PATH static bool is_looked_up(std::size_t bytes) {
+    if (Config.core_caches) return true;
     constexpr std::size_t most = traits::classes::lookup_limit - Config.canary_bytes;
     return Config.hardened ? bytes - 1 < most : bytes <= most;
   }

@@ -143,6 +143,7 @@ public:
   }
 
   const page_map<Traits>& map() const { return map_; }
+  page_map<Traits>& map() { return map_; }
   // The list that takes the block; 0: none.
   auto list_of(const void* block) const {
     const std::size_t step = step_of(block);
@@ -240,7 +241,10 @@ public:
   std::size_t carved_bytes() const { return fine_bytes() + coarse_.carved_bytes(); }
 
   // A span that another thread was carving is carved again: a span exists once it is published.
-  void after_fork_in_child() { lock_.forget_holder(); }
+  void after_fork_in_child() {
+    lock_.forget_holder();
+    map_.after_fork_in_child();
+  }
 
 private:
   static const size_class& kind_of(const span_type& span) {

@@ -18,9 +18,11 @@
 #include "allocators/scalloc/arena/shrinking_reservation.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/bits.h"
+#include "base/blocked_signals.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
 #include "base/os_pages.h"
+#include "concurrent/futex_lock.h"
 #include "concurrent/relaxed_compare.h"
 
 namespace heaplab::scalloc {
@@ -52,7 +54,8 @@ public:
     entries_ = reinterpret_cast<entry*>(start + unused_);
     fine_.set(start, growth_direction::up);
     coarse_.set(start + bytes, growth_direction::down);
-    steps_.store(arena_bytes >> step_shift, std::memory_order_relaxed);
+    steps_.store(config.core_caches ? 0 : arena_bytes >> step_shift, std::memory_order_relaxed);
+    covered_.store(arena_bytes >> step_shift, std::memory_order_relaxed);
     fine_.begin();
     coarse_.begin();
   }
@@ -71,7 +74,11 @@ public:
   // those already usable. From now on only lists of the fine zone are found. Returns what is to be unmapped.
   shrinking_reservation::parts keep(std::size_t fine, std::size_t coarse) {
     // relaxed: no live block lies behind. A block in the coarse zone is freed without the map.
-    steps_.store(fine >> step_shift, std::memory_order_relaxed);
+    covered_.store(fine >> step_shift, std::memory_order_relaxed);
+    if constexpr (config.core_caches)
+      serve_fast_path([this] { return steps_.load(std::memory_order_relaxed) != 0; });
+    else
+      steps_.store(fine >> step_shift, std::memory_order_relaxed);
     const auto kept = [](std::size_t wanted, std::size_t opened) {
       return std::max(align_up(wanted, os_pages::page_bytes()), opened);
     };
@@ -82,11 +89,29 @@ public:
   // What is to be unmapped when the arena closes.
   shrinking_reservation::parts all() const { return reserved_.all(); }
 
-  // Whether the map tells about the block at `step`, counted from the beginning of the arena.
-  HEAPLAB_FAST_PATH bool covers(std::size_t step) const { return concurrent::exceeds(steps_, step); }
+  // Whether the fast path finds the block at `step`, counted from the beginning of the arena. From the
+  // beginning, unless the heap has caches by CPU: then it finds blocks while the last `serves` said so.
+  HEAPLAB_FAST_PATH bool serves(std::size_t step) const {
+    constexpr auto order = config.core_caches ? std::memory_order_acquire : std::memory_order_relaxed;
+    return concurrent::exceeds<order>(steps_, step);
+  }
 
-  // Precondition: covers(step). relaxed: the entry of a live block is set before the block is handed out, and
-  // changed to 0 at most (span_life::drain_if_sparse): who misses that lists one block more.
+  // Calls serves() under a lock that also handlers of signals may want (vfork).
+  template <class Serves>
+  void serve_fast_path(Serves&& serves) {
+    const blocked_signals blocked;
+    const concurrent::lock_holder hold(serving_lock_);
+    const std::size_t covered = covered_.load(std::memory_order_relaxed);
+    steps_.store(serves() ? covered : 0, std::memory_order_release);
+  }
+
+  // Whether the map tells about the block at `step`.
+  bool covers(std::size_t step) const { return concurrent::exceeds(covered_, step); }
+
+  void after_fork_in_child() { serving_lock_.forget_holder(); }
+
+  // Precondition: serves(step) or covers(step). relaxed: the entry of a live block is set before the block is
+  // handed out, and changed to 0 at most (span_life::drain_if_sparse): who misses that lists one block more.
   HEAPLAB_FAST_PATH list_number at(std::size_t step) const {
     return entry_at(step).load(std::memory_order_relaxed);
   }
@@ -112,11 +137,13 @@ private:
 
   static std::size_t bytes_of(std::size_t arena_bytes) { return (arena_bytes >> unit_shift) * sizeof(entry); }
 
-  // Every free reads these two. `steps_` changes once the arena is open only where the arena shrinks.
+  // Every free reads these two. `steps_` changes once the arena is open only where the arena shrinks, or the
+  // fast path is shut.
   entry* entries_ = nullptr;
-  // How many steps of 16 bytes from the beginning of the arena the map tells about.
-  typename Traits::template atomic<std::size_t> steps_{0};
+  // How many steps of 16 bytes from the beginning of the arena the map tells the fast path about; and others.
+  typename Traits::template atomic<std::size_t> steps_{0}, covered_{0};
 
+  concurrent::futex_lock<typename Traits::sync> serving_lock_;
   // Bytes before the first entry.
   std::size_t unused_ = 0;
   shrinking_reservation reserved_;

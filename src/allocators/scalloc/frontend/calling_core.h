@@ -42,6 +42,7 @@
 #include "base/os_pages.h"
 #include "concurrent/core_stacks.h"
 #include "concurrent/futex_lock.h"
+#include "concurrent/relaxed_compare.h"
 #include "concurrent/sync.h"
 
 namespace heaplab::scalloc {
@@ -71,6 +72,7 @@ class calling_core {
       return narrow<std::uint32_t>(std::min<std::size_t>(most_blocks, most_bytes / bytes));
     }
     static constexpr std::uint32_t first(unsigned list) { return std::min(first_blocks, most(list)); }
+    static constexpr const auto& steps = classes::lookup;
   };
   using stacks = concurrent::core_stacks<plan>;
   // Half of the largest cache of a class.
@@ -79,10 +81,11 @@ class calling_core {
 public:
   // --- the fast path ---
 
-  // Null: the cache has no block, and the buffer must be asked.
-  HEAPLAB_FAST_PATH static void* try_allocate(std::size_t class_index) {
+  // Null: the cache has no block, and the buffer must be asked. Any size.
+  HEAPLAB_FAST_PATH static void* try_allocate(std::size_t bytes) {
     void* block;
-    if (stacks_.try_pop(class_index + 1, block) != sequence_end::committed) [[unlikely]]
+    if (!concurrent::exceeds<std::memory_order_acquire>(bytes_end_, bytes) ||
+        stacks_.pop_of_step(classes::step_of(bytes), block) != sequence_end::committed) [[unlikely]]
       return nullptr;
     mark(block, nullptr);
     return block;
@@ -92,13 +95,13 @@ public:
   HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
     const page_map<Traits>& map = Life.arena.map();
     const std::size_t step = Life.arena.step_of(block);
-    if (!map.covers(step)) [[unlikely]]
+    if (!map.serves(step)) [[unlikely]]
       return false;
     const std::size_t list = map.at(step);
     if (is_marked(block, map.address())) [[unlikely]]
       return false;
     mark(block, map.address());
-    if (stacks_.try_push(list, block) == sequence_end::committed) [[likely]]
+    if (stacks_.push(list, block) == sequence_end::committed) [[likely]]
       return true;
     mark(block, nullptr);
     return false;
@@ -203,26 +206,41 @@ public:
   }
 
   // Once in a process, before the first buffer is made. Nothing is to be done where a thread ends.
-  static void open(void (*)(void*)) { stacks_.open(); }
+  static void open(void (*)(void*)) {
+    change_stacks([] { stacks_.open(); });
+  }
   static void end(void*) {}
 
   // Around vfork, by its caller: the child has not yet been made, and is no more or fails to be made.
   static void before_vfork() {
     ++children_;
-    stacks_.count_children(1);
+    change_stacks([] { stacks_.count_children(1); });
   }
   static void after_vfork() {
-    stacks_.count_children(-1);
+    change_stacks([] { stacks_.count_children(-1); });
     --children_;
   }
 
   static void after_fork_in_child() {
     flush_lock_.forget_holder();
-    stacks_.after_fork_in_child(children_ > 0);
+    change_stacks([] { stacks_.after_fork_in_child(children_ > 0); });
     labs_.after_fork_in_child(Life, use::held_by_thread());
   }
 
 private:
+  // Every change of what the stacks refuse. The fast paths do not ask the stacks: while they refuse all, no
+  // size and no block is below the bound that malloc and free compare with anyway. A child of vfork finds the
+  // bounds as the thread has stored them that is its parent.
+  template <class Change>
+  static void change_stacks(Change&& change) {
+    Life.arena.map().serve_fast_path([&] {
+      change();
+      const bool serve = stacks_.are_possible();
+      bytes_end_.store(serve ? classes::lookup_limit + 1 : 0, std::memory_order_release);
+      return serve;
+    });
+  }
+
   // The buffer of this CPU, made if need be; `make_room` is called where no memory is left, and says whether
   // to try again. Null: no memory.
   static lab_type* own_buffer(bool (*make_room)()) {
@@ -366,6 +384,8 @@ private:
     local.use_lock.unlock();
   }
 
+  // From this size on requests take no fast path.
+  static constinit inline typename Traits::template atomic<std::size_t> bytes_end_{0};
   static constinit inline stacks stacks_;
   static constinit inline lab_registry<Traits> labs_;
   static constinit inline core_state cores_[stacks::cpus];

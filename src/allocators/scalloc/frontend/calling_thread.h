@@ -23,6 +23,7 @@ template <class Traits, span_life<Traits>& Life>
 class calling_thread {
   using lab_type = lab<Traits>;
   using span_type = span<Traits>;
+  using classes = typename Traits::classes;
   using policy = lab_policy<Traits>;
 
 public:
@@ -31,9 +32,9 @@ public:
 
   // --- the fast path ---
 
-  // Null: allocate_slow must be called.
-  HEAPLAB_FAST_PATH static void* try_allocate(std::size_t class_index) {
-    return policy::has_fast_path ? scalloc::try_allocate(*local_, class_index) : nullptr;
+  // Null: allocate_slow must be called. Precondition: bytes, with the canary, <= lookup_limit.
+  HEAPLAB_FAST_PATH static void* try_allocate(std::size_t bytes) {
+    return policy::has_fast_path ? scalloc::try_allocate(*local_, classes::looked_up(bytes)) : nullptr;
   }
 
   // False: nothing was done, and deallocate_slow must be called. Any address.

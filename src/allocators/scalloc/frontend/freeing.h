@@ -94,7 +94,7 @@ HEAPLAB_FAST_PATH bool try_deallocate(const span_life<Traits>& life, lab<Traits>
   const std::size_t step = life.arena.step_of(block);
   if constexpr (lab<Traits>::has_lists) {
     const page_map<Traits>& map = life.arena.map();
-    if (!map.covers(step)) [[unlikely]]
+    if (!map.serves(step)) [[unlikely]]
       return false;
     const std::size_t list = map.at(step);
     if (is_marked(block, map.address()) || !local.lists.has_room(list)) [[unlikely]]

@@ -76,9 +76,8 @@ public:
 
   // Every class ends at a multiple of class_step, so that all sizes of a step have one class. Precondition:
   // bytes <= lookup_limit.
-  static std::size_t looked_up(std::size_t bytes) {
-    return std::size_t{lookup[(bytes + class_step - 1) / class_step]} - 1;
-  }
+  static std::size_t looked_up(std::size_t bytes) { return std::size_t{lookup[step_of(bytes)]} - 1; }
+  static constexpr std::size_t step_of(std::size_t bytes) { return (bytes + class_step - 1) / class_step; }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
   // `count` if there is none. `bytes` with the canary, where blocks have one.
@@ -200,9 +199,9 @@ private:
     return result;
   }
 
+public:
   static constexpr auto lookup = make_lookup();
 
-public:
   // Whether every class fits its span, every size has the smallest class that holds the size, and the
   // reciprocals divide exactly. span_life.h asserts this, because the table is not complete yet here.
   static constexpr bool is_valid() {
