@@ -6,8 +6,9 @@
 
 namespace heaplab {
 
+// Without std::has_single_bit, which is a call where the processor may have no instruction that counts bits.
 constexpr bool is_power_of_two(std::size_t value) {
-  return std::has_single_bit(value);
+  return value != 0 && (value & (value - 1)) == 0;
 }
 
 // Position of the highest set bit; value > 0.

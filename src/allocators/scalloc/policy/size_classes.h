@@ -70,20 +70,23 @@ public:
     return linear_count + (exponent - log2_floor(linear_limit)) * Config.classes_per_doubling + step;
   }
 
-  static unsigned index_of(std::size_t bytes) {
+  static constexpr unsigned index_of(std::size_t bytes) {
     return bytes <= lookup_limit ? narrow<unsigned>(looked_up(bytes)) : index_of_computed(bytes);
   }
 
   // Every class ends at a multiple of class_step, so that all sizes of a step have one class. Precondition:
   // bytes <= lookup_limit.
-  static std::size_t looked_up(std::size_t bytes) { return std::size_t{lookup[step_of(bytes)]} - 1; }
+  static constexpr std::size_t looked_up(std::size_t bytes) {
+    return std::size_t{lookup[step_of(bytes)]} - 1;
+  }
   static constexpr std::size_t step_of(std::size_t bytes) { return (bytes + class_step - 1) / class_step; }
 
   // The smallest class of blocks that hold `bytes` and are multiples of `alignment`, a power of two.
   // `count` if there is none. `bytes` with the canary, where blocks have one.
   static constexpr unsigned index_of_aligned(std::size_t alignment, std::size_t bytes) {
     if (bytes > Config.span_block_limit || alignment > Config.span_block_limit) return count;
-    unsigned index = index_of_computed(bytes);
+    // The next multiple of the alignment has the class, but for colors and gaps between classes.
+    unsigned index = index_of(align_up(std::max<std::size_t>(bytes, 1), alignment));
     while (index < count && !are_aligned(table[index], alignment)) ++index;
     return index;
   }
@@ -157,7 +160,7 @@ private:
 
   // Whether all blocks of the class begin at multiples of `alignment`, a power of two.
   static constexpr bool are_aligned(const size_class& kind, std::size_t alignment) {
-    return kind.block_bytes % alignment == 0 && (kind.colors == 1 || color_step % alignment == 0);
+    return (kind.block_bytes & (alignment - 1)) == 0 && (kind.colors == 1 || alignment <= color_step);
   }
 
   // Bytes by which the blocks of a span may be shifted: to the end of their last page, and into a further
