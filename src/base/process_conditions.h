@@ -45,9 +45,6 @@ public:
     ::syscall(SYS_sched_setaffinity, 0, bytes_, words_);
   }
 
-  // Every processor that this kernel may ever have is below this number. 0: the system did not tell.
-  std::size_t end() const { return bytes_ * 8; }
-
   bool operator==(const processor_set&) const = default;
 
 private:

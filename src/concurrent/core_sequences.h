@@ -42,28 +42,25 @@ struct stack_bounds {
 };
 static_assert(sizeof(stack_bounds) == 8);
 
-// Where the stacks of each CPU begin. The entry of a CPU that has none names bounds that are for ever empty
-// and full, behind which the table has nothing but zeros: a sequence that reads the entry is refused without
-// a test of its own. Pointer is an atomic pointer.
-template <class Pointer, unsigned Cpus>
+// Where the stacks of each CPU begin, in bytes from the beginning of the table. So an entry of 0 names the
+// bounds with which the table begins, for ever empty and full: a sequence that reads it is refused without a
+// test of its own. Word is an integer of 8 bytes.
+template <class Word, unsigned Cpus>
 struct sequence_table {
   static constexpr unsigned most_kinds = 256, most_steps = 2056;
+  // The entry of a CPU whose stacks are stopped. Its bounds are empty and full as well.
+  static constexpr std::ptrdiff_t stopped = sizeof(stack_bounds);
 
-  // The entry of a CPU without stacks, and of one whose stacks are stopped.
-  const void* none() const { return no_stacks; }
-  const void* stopped() const { return no_stacks + 1; }
-
-  // What leads from the size of a request to its kind. In front, so that the address of the table serves for
-  // both.
+  stack_bounds none[most_kinds + 1] = {};
+  // What leads from the size of a request to its kind: here, so that one address serves for both.
   std::uint8_t kind_of_step[most_steps] = {};
-  stack_bounds no_stacks[most_kinds + 1] = {};
   // The kernel's numbers -2 and -1, of a thread whose area is not registered.
-  Pointer of_unregistered[2] = {};
-  Pointer of_cpu[Cpus] = {};
+  Word of_unregistered[2] = {};
+  Word of_cpu[Cpus] = {};
 };
 // As many as Linux can have.
 inline constexpr unsigned sequence_cpus = 8192;
-using plain_sequence_table = sequence_table<const void*, sequence_cpus>;
+using plain_sequence_table = sequence_table<std::ptrdiff_t, sequence_cpus>;
 inline constexpr std::size_t sequence_cpus_at = offsetof(plain_sequence_table, of_cpu);
 
 // What the sequences work on.

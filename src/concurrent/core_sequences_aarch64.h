@@ -26,6 +26,7 @@ inline constexpr bool has_sequences = true;
   "1:\n\t"                                                    \
   "ldrsw %[stacks], [%[area], #4]\n\t"                        \
   "ldr %[stacks], [%[of_cpu], %[stacks], lsl #3]\n\t"         \
+  "add %[stacks], %[stacks], %[table]\n\t"                    \
   "add %[bounds], %[stacks], %[kind], lsl #3\n\t"             \
   "ldrh %w[top], [%[bounds]]\n\t"
 
@@ -41,33 +42,34 @@ inline constexpr bool has_sequences = true;
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
   std::uintptr_t stacks, top, bounds;
   void* popped;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "ldr %[block], [%[stacks], %[top], lsl #3]\n\t"
-                    "cbz %[block], %l[refused]\n\t"
-                    "sub %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
-                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
-                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [kind] "r"(in.kind), [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
-                    : "memory", "cc"
-                    : refused, aborted);
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN
+      "ldr %[block], [%[stacks], %[top], lsl #3]\n\t"
+      "cbz %[block], %l[refused]\n\t"
+      "sub %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
+        [kind] "r"(in.kind), [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
+      : "memory", "cc"
+      : refused, aborted);
   block = popped;
   HEAPLAB_SEQUENCE_RESULT
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
   std::uintptr_t stacks, top, bounds, limit;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN
-      "ldrh %w[limit], [%[bounds], #4]\n\t"
-      "cmp %w[top], %w[limit]\n\t"
-      "b.hs %l[refused]\n\t"
-      "add %w[top], %w[top], #1\n\t"
-      "str %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [kind] "r"(in.kind),
-        [block] "r"(block), [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "ldrh %w[limit], [%[bounds], #4]\n\t"
+                    "cmp %w[top], %w[limit]\n\t"
+                    "b.hs %l[refused]\n\t"
+                    "add %w[top], %w[top], #1\n\t"
+                    "str %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
+                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
+                      [table] "r"(in.table), [kind] "r"(in.kind), [block] "r"(block),
+                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
+                    : "memory", "cc"
+                    : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
@@ -91,7 +93,7 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
                       [index] "=&r"(index)
                     : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
+                      [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
                       [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);
@@ -118,7 +120,7 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
                       [index] "=&r"(index)
                     : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
+                      [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
                       [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
                     : "memory", "cc"
                     : refused, aborted);

@@ -26,6 +26,7 @@ inline constexpr bool has_sequences = true;
   "1:\n\t"                                                    \
   "movslq %%fs:4(%[area]), %[stacks]\n\t"                     \
   "movq %c[of_cpu](%[table], %[stacks], 8), %[stacks]\n\t"    \
+  "addq %[table], %[stacks]\n\t"                              \
   "movzwl (%[stacks], %[kind], 8), %k[top]\n\t"
 
 #define HEAPLAB_SEQUENCE_END(COMMIT)                                \

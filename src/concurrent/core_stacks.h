@@ -23,7 +23,6 @@
 #include "base/compiler.h"
 #include "base/narrow.h"
 #include "base/process_barrier.h"
-#include "base/process_conditions.h"
 #include "base/rseq_area.h"
 #include "concurrent/core_sequences.h"
 
@@ -37,11 +36,6 @@ struct core_system {
 
   // From the thread pointer to the area of any thread; 0: there are no sequences.
   static std::ptrdiff_t area() { return has_sequences ? rseq_area::distance() : 0; }
-  // No thread will ever run on a CPU of this number or a greater one.
-  static unsigned end_of_cpus() {
-    const std::size_t told = processor_set::of(0).end();
-    return told == 0 ? cpus : narrow<unsigned>(std::min<std::size_t>(told, cpus));
-  }
   static bool barrier() { return restart_barrier(); }
 
   HEAPLAB_FAST_PATH static sequence_end pop(const sequence_place& in, void*& block) {
@@ -71,14 +65,7 @@ public:
   void open() {
     if (System::area() == 0) return;
     std::copy(Plan::steps.begin(), Plan::steps.end(), active_.kind_of_step);
-    const auto fill = [&](atomic<const void*>& entry) {
-      const void* unset = nullptr;
-      entry.compare_exchange_strong(unset, active_.none(), std::memory_order_relaxed,
-                                    std::memory_order_relaxed);
-    };
-    for (auto& entry : active_.of_unregistered) fill(entry);
-    for (unsigned cpu = System::end_of_cpus(); cpu-- > 0;) fill(active_.of_cpu[cpu]);
-    // release: whoever finds the area finds the entries.
+    // release: whoever finds the area finds the kinds.
     opened_area_.store(System::area(), std::memory_order_release);
     count_children(0);
   }
@@ -166,8 +153,8 @@ public:
                                             std::memory_order_relaxed))
       return false;
     // Fails where stop() has come between: resume() then opens the stacks. release: as above.
-    const void* shut = active_.none();
-    active_.of_cpu[cpu].compare_exchange_strong(shut, words, std::memory_order_release,
+    std::ptrdiff_t shut = 0;
+    active_.of_cpu[cpu].compare_exchange_strong(shut, entry_of(words), std::memory_order_release,
                                                 std::memory_order_relaxed);
     return true;
   }
@@ -261,7 +248,7 @@ public:
       if (!is_stopped_[cpu]) continue;
       is_stopped_[cpu] = false;
       // release: the sequences find the stacks as this thread leaves them.
-      active_.of_cpu[cpu].store(stacks_of(cpu), std::memory_order_release);
+      active_.of_cpu[cpu].store(entry_of(stacks_of(cpu)), std::memory_order_release);
     }
   }
 
@@ -272,7 +259,7 @@ public:
     for (unsigned cpu = 0; cpu < end(); ++cpu) {
       word* const words = stacks_of(cpu);
       if (is_stopped_[cpu]) is_stopped_[cpu] = false;
-      const void* const entry = words == nullptr ? active_.none() : words;
+      const std::ptrdiff_t entry = words == nullptr ? 0 : entry_of(words);
       if (active_.of_cpu[cpu].load(std::memory_order_relaxed) != entry)
         active_.of_cpu[cpu].store(entry, std::memory_order_relaxed);
     }
@@ -285,7 +272,7 @@ private:
     return words;
   }
   static_assert(words_of_cpu() <= UINT16_MAX);
-  using table = sequence_table<atomic<const void*>, cpus>;
+  using table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
   static_assert(kinds <= table::most_kinds && Plan::steps.size() <= table::most_steps);
   static_assert(!std::is_same_v<System, core_system> || sizeof(table) == sizeof(plain_sequence_table));
 
@@ -307,7 +294,7 @@ private:
       if (stacks_of(cpu) != nullptr && chosen(cpu)) {
         is_stopped_[cpu] = any = true;
         // seq_cst: before the barrier.
-        active_.of_cpu[cpu].store(active_.stopped(), std::memory_order_seq_cst);
+        active_.of_cpu[cpu].store(table::stopped, std::memory_order_seq_cst);
       }
     return any;
   }
@@ -319,6 +306,10 @@ private:
     return *reinterpret_cast<const stack_bounds*>(words + kind);
   }
 
+  std::ptrdiff_t entry_of(const word* words) const {
+    return reinterpret_cast<const char*>(words) - reinterpret_cast<const char*>(&active_);
+  }
+
   word* stacks_of(unsigned cpu) const { return made_[cpu].load(std::memory_order_acquire); }
 
   static std::uint16_t read(const std::uint16_t& bound) {
@@ -328,8 +319,8 @@ private:
     atomic_ref(bounds.limit).store(static_cast<std::uint16_t>(limit), std::memory_order_relaxed);
   }
 
-  // What the sequences use. The entry of a CPU is none() until add() opens the stacks, which it does unless
-  // they are stopped; stopped() while they are; else it names the same stacks as made_.
+  // What the sequences use. The entry of a CPU is 0 until add() opens the stacks, which it does unless
+  // they are stopped; `stopped` while they are; else it names the same stacks as made_.
   table active_;
   // The distance of the area of any thread, a multiple of 16; odd where pops and pushes are refused: twice
   // the number of children of vfork, and 1.

@@ -33,7 +33,6 @@ struct explored_system {
   static constexpr unsigned cpus = 4;
 
   static std::ptrdiff_t area() { return 16; }
-  static unsigned end_of_cpus() { return cpus; }
   static bool barrier() {
     explorer::running()->point();
     ++interruptions;
@@ -64,13 +63,14 @@ private:
     if (explorer* const running = explorer::running()) running->point();
   }
 
-  using explored_table = sequence_table<atomic<const void*>, cpus>;
+  using explored_table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
 
   struct sequence_under_way {
     explicit sequence_under_way(const sequence_place& in) : begun_(++interruptions) {
       point();
       const auto* const table = static_cast<const explored_table*>(in.table);
-      words = static_cast<void**>(const_cast<void*>(table->of_cpu[0].load(std::memory_order_relaxed)));
+      words = std::bit_cast<void**>(std::bit_cast<std::uintptr_t>(table) +
+                                    table->of_cpu[0].load(std::memory_order_relaxed));
       bounds = reinterpret_cast<stack_bounds*>(words) + in.kind;
       point();
       top_ = bounds->top;
