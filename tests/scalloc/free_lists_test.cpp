@@ -208,6 +208,69 @@ TEST_F(free_lists, count_their_blocks) {
   EXPECT_EQ(listed_by(0), 3U);
 }
 
+constexpr config lines_of_two_owners = [] {
+  config result = listing_config<8>(4, 4);
+  result.line_owners = 2;
+  result.lines_kept = 2;
+  return result;
+}();
+
+// Threads 0 and 1 have different numbers, threads 0 and 2 the same. Thread 0 has taken a span of 16 bytes.
+class free_lists_of_owners : public small_heap<concurrent::std_sync, lines_of_two_owners>,
+                             public ::testing::Test {
+protected:
+  static constexpr unsigned small_class = 0;
+
+  free_lists_of_owners() : small_heap(3) {
+    for (unsigned thread = 0; thread < 3; ++thread) labs[thread]->lists.set_owner(thread);
+    for (unsigned step = 0; step < 8; ++step) blocks.push_back(allocate(0, small_class));
+  }
+  std::uint32_t gone_home() { return span_of(blocks[0]).load_word(std::memory_order_relaxed).remote_count(); }
+};
+
+TEST_F(free_lists_of_owners, hand_out_no_block_that_shares_a_line_with_another_owners) {
+  free(1, blocks[0]);
+  void* const fresh = allocate(1, small_class);
+  EXPECT_NE(&span_of(fresh), &span_of(blocks[0]));
+  EXPECT_EQ(labs[1]->lists.count(small_class), 7U + 1U) << "of its own span, and the block that waits";
+  free(1, fresh);
+  EXPECT_EQ(allocate(1, small_class), fresh);
+}
+
+TEST_F(free_lists_of_owners, send_such_blocks_home_together) {
+  free(1, {0, 1});
+  EXPECT_EQ(gone_home(), 0U);
+  free(1, blocks[2]);
+  EXPECT_EQ(gone_home(), 2U);
+  end_thread(1);
+  EXPECT_EQ(gone_home(), 3U);
+}
+
+TEST_F(free_lists_of_owners, hand_out_blocks_of_a_thread_with_the_same_number) {
+  free(2, blocks[0]);
+  EXPECT_EQ(allocate(2, small_class), blocks[0]);
+}
+
+TEST_F(free_lists_of_owners, hand_out_larger_blocks_whoever_owns_them) {
+  void* const large = allocate(0);
+  free(1, large);
+  EXPECT_EQ(allocate(1), large);
+}
+
+TEST_F(free_lists_of_owners, find_a_waiting_block_that_is_freed_again) {
+  EXPECT_DEATH((free(1, {0, 1}), free(1, blocks[0])), "free of a block that is free already");
+}
+
+// A span has the number of whom it serves.
+TEST_F(free_lists_of_owners, follow_a_span_to_its_next_owner) {
+  free(0, {0, 1, 2, 3, 4, 5, 6});
+  end_thread(0);
+  void* const again = allocate(1, small_class);
+  ASSERT_EQ(&span_of(again), &span_of(blocks[7]));
+  free(1, blocks[7]);
+  EXPECT_EQ(allocate(1, small_class), blocks[7]);
+}
+
 // Threads 0 and 1 share the spans of buffer 2.
 class free_lists_at_home : public small_heap<concurrent::std_sync, four_listed_blocks>,
                            public ::testing::Test {

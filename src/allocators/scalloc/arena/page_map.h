@@ -34,9 +34,8 @@ class page_map {
 
 public:
   static constexpr bool is_used = config.most_cached > 0;
-  // The number of a list: that of its size class, and one more. 0: none.
+  // list_numbers.h; 0: none.
   using list_number = std::uint8_t;
-  static_assert(Traits::classes::count < UINT8_MAX);
 
   static constexpr std::uint32_t entries_in_line = cache_line_bytes / sizeof(list_number);
 
@@ -111,7 +110,8 @@ public:
   void after_fork_in_child() { serving_lock_.forget_holder(); }
 
   // Precondition: serves(step) or covers(step). relaxed: the entry of a live block is set before the block is
-  // handed out, and changed to 0 at most (span_life::drain_if_sparse): who misses that lists one block more.
+  // handed out, and changes to 0 (span_life::drain_if_sparse) or to another list of its class at most
+  // (span_life::enlist): who misses that lists one block more, or in another list.
   HEAPLAB_FAST_PATH list_number at(std::size_t step) const {
     return entry_at(step).load(std::memory_order_relaxed);
   }

@@ -69,7 +69,7 @@ HEAPLAB_FAST_PATH void* pop(span<Traits>& hot) {
 template <class Traits>
 HEAPLAB_FAST_PATH void* try_allocate(lab<Traits>& local, std::size_t class_index) {
   if constexpr (lab<Traits>::has_lists) {
-    return local.lists.pop(class_index);
+    return local.lists.pop(local.lists.own_list(narrow<unsigned>(class_index)));
   } else {
     span<Traits>& hot = *local.hot[class_index];
     if (hot.local_list == nullptr) [[unlikely]]
@@ -133,7 +133,7 @@ HEAPLAB_FAST_PATH void* pop_and_fill(lab<Traits>& local, unsigned class_index, s
           is_shared ? hot.take(local.lists.limit_of(class_index), count) : hot.take_all(count);
       local.lists.fill(class_index, first, count);
       if (is_shared) local.lists.raise_shared_limit(class_index);
-      return local.lists.pop(class_index);
+      return local.lists.pop(local.lists.own_list(class_index));
     }
   return pop(hot);
 }
@@ -259,7 +259,7 @@ span<Traits>* take_reusable(span_life<Traits>& life, lab<Traits>& from, lab<Trai
     while (seen.state() == span_state::reusable) {
       span->make_holes_hot();
       if (!span->try_move(seen, seen.reuse(), std::memory_order_acq_rel)) continue;
-      life.enlist(*span);
+      life.enlist(*span, local);
       span->set_owner(&local);
       if constexpr (lab<Traits>::has_lists) local.lists.raise_limit(class_index);
       span->set_used(span->used(), span_life<Traits>::hot_floor);
@@ -308,7 +308,7 @@ span<Traits>* take_free_span(span_life<Traits>& life, lab<Traits>& local, unsign
   span->hot_holes.store(0, std::memory_order_relaxed);
   if constexpr (lab<Traits>::has_lists) local.lists.lower_limit(class_index);
   span->set_used(0, span_life<Traits>::hot_floor);
-  life.enlist(*span);
+  life.enlist(*span, local);
   span->set_owner(&local);
   // release publishes the stores above to the threads that read the word of this tenure. A store suffices:
   // only the thread that took a free span moves the span.

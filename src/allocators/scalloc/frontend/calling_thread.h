@@ -25,6 +25,7 @@ class calling_thread {
   using span_type = span<Traits>;
   using classes = typename Traits::classes;
   using policy = lab_policy<Traits>;
+  using numbers = list_numbers<Traits::config>;
 
 public:
   // The buffer of the thread. A thread that has none reads an empty buffer here, which is never written.
@@ -34,7 +35,12 @@ public:
 
   // Null: allocate_slow must be called. Precondition: bytes, with the canary, <= lookup_limit.
   HEAPLAB_FAST_PATH static void* try_allocate(std::size_t bytes) {
-    return policy::has_fast_path ? scalloc::try_allocate(*local_, classes::looked_up(bytes)) : nullptr;
+    if constexpr (!policy::has_fast_path)
+      return nullptr;
+    else if constexpr (lab_type::has_lists)
+      return local_->lists.pop(list_of_step_[classes::step_of(bytes)]);
+    else
+      return scalloc::try_allocate(*local_, classes::looked_up(bytes));
   }
 
   // False: nothing was done, and deallocate_slow must be called. Any address.
@@ -126,6 +132,7 @@ private:
     lab_type* lab = labs_.attach(Life.pool.columns());
     if (lab == nullptr && make_room()) lab = labs_.attach(Life.pool.columns());
     if (lab == nullptr) return nullptr;
+    if constexpr (lab_type::has_lists) list_of_step_ = numbers::lookups[lab->lists.owner()].data();
     local_ = lab;
     // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
     // ends stays unused for the rest of the process's life.
@@ -152,6 +159,8 @@ private:
   static constinit inline lab_type none_;
   static constinit inline lab_type ended_;
   static constinit inline thread_local lab_type* local_ = &none_;
+  // Where the thread allocates blocks of a size.
+  static constinit inline thread_local const std::uint8_t* list_of_step_ = numbers::lookups[0].data();
 };
 
 }  // namespace heaplab::scalloc

@@ -1,5 +1,7 @@
 // The free blocks that a thread has at hand: a list for each size class, whoever owns the spans of the
 // blocks. malloc pops and free pushes, without a look at a span: the page map says which list takes a block.
+// Of blocks smaller than a cache line there are further lists, for those that threads with other numbers
+// allocated: these blocks only wait there until some go home together (list_numbers.h).
 //
 // A listed block is live to its span, so that spans, holes and the pool know nothing of lists. Many blocks
 // move at once: where a list is empty it gets all free blocks of a span, and where it is full all blocks but
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "allocators/scalloc/policy/list_numbers.h"
 #include "allocators/scalloc/policy/size_classes.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
@@ -35,6 +38,7 @@ HEAPLAB_FAST_PATH void mark(void* block, const void* with) {
 template <class Traits>
 class free_lists {
   using classes = typename Traits::classes;
+  using numbers = list_numbers<Traits::config>;
 
 public:
   constexpr free_lists() {
@@ -45,8 +49,7 @@ public:
   // --- the fast path ---
 
   // Null: the list is empty.
-  HEAPLAB_FAST_PATH void* pop(std::size_t class_index) {
-    const std::size_t list = class_index + 1;
+  HEAPLAB_FAST_PATH void* pop(std::size_t list) {
     void* const block = first_[list];
     if (block == nullptr) [[unlikely]]
       return nullptr;
@@ -68,6 +71,12 @@ public:
 
   // --- everything else ---
 
+  // The list of the class from which malloc takes.
+  unsigned own_list(unsigned class_index) const { return numbers::of(class_index, owner_); }
+  unsigned owner() const { return owner_; }
+  // `number`: that of the thread, or of its home.
+  void set_owner(std::uint32_t number) { owner_ = narrow<std::uint8_t>(number % numbers::owners); }
+
   // After a cut.
   void push_new(unsigned list, void* block) {
     room_[list].decrement();
@@ -80,7 +89,7 @@ public:
   // Precondition: the list is empty. It gets `count` > 0 linked blocks, the first of which is popped next,
   // and then takes `limit` further ones.
   void fill(unsigned class_index, void* first, std::uint32_t count) {
-    const unsigned list = class_index + 1;
+    const unsigned list = own_list(class_index);
     capacity_[list].store(count - 1 + limit_[class_index], std::memory_order_relaxed);
     room_[list].set(limit_[class_index] - 1);
     is_used_[class_index] = true;
@@ -88,37 +97,53 @@ public:
   }
 
   // Takes all blocks out of the list but for the newest: as many as half of the limit where the thread has
-  // allocated from the class since the last cut, else none. Returns the first of what was taken.
-  void* cut(unsigned class_index) {
-    return cut(class_index, is_used_[class_index] ? limit_[class_index] / 2U : 0U);
+  // allocated from the list since the last cut, else none. Returns the first of what was taken.
+  void* cut(unsigned list) {
+    const unsigned class_index = numbers::class_of[list];
+    const bool is_used = list == own_list(class_index) && is_used_[class_index];
+    return cut(list, is_used ? limit_[class_index] / 2U : 0U);
   }
-  void* cut_all(unsigned class_index) { return cut(class_index, 0); }
+  // An empty list of another owner's blocks stays as it is, so that threads touch no memory for those.
+  void* cut_all(unsigned list) {
+    const bool is_own = list == own_list(numbers::class_of[list]);
+    return is_own || first_[list] != nullptr ? cut(list, 0) : nullptr;
+  }
 
-  // Calls visit(block) for each block of the list.
+  // Calls visit(block) for each listed block of the class.
   template <class Visit>
   void for_each(unsigned class_index, Visit&& visit) const {
-    for (void* block = first_[class_index + 1]; block != nullptr; block = next_of(block)) visit(block);
+    numbers::for_each_of(class_index, [&](unsigned list) {
+      for (void* block = first_[list]; block != nullptr; block = next_of(block)) visit(block);
+    });
   }
 
   // A list that a double free has closed to a ring is no longer than its capacity.
   bool holds(unsigned class_index, const void* wanted) const {
-    std::uint32_t left = capacity_[class_index + 1].load(std::memory_order_relaxed);
-    for (void* block = first_[class_index + 1]; block != nullptr && left > 0; block = next_of(block), --left)
-      if (block == wanted) return true;
-    return false;
+    bool is_held = false;
+    numbers::for_each_of(class_index, [&](unsigned list) {
+      std::uint32_t left = capacity_[list].load(std::memory_order_relaxed);
+      for (void* block = first_[list]; block != nullptr && left > 0; block = next_of(block), --left)
+        is_held |= block == wanted;
+    });
+    return is_held;
   }
 
-  // How many blocks the list has: a number of a moment ago. Called by any thread.
+  // How many blocks of the class are listed: a number of a moment ago. Called by any thread.
   std::uint32_t count(unsigned class_index) const {
-    const std::int32_t room = room_[class_index + 1].read(std::memory_order_relaxed);
-    const std::uint32_t capacity = capacity_[class_index + 1].load(std::memory_order_relaxed);
-    return narrow<std::uint32_t>(std::max(narrow<std::int32_t>(capacity) - std::max(room, 0), 0));
+    std::uint32_t sum = 0;
+    numbers::for_each_of(class_index, [&](unsigned list) {
+      const std::int32_t room = room_[list].read(std::memory_order_relaxed);
+      const std::uint32_t capacity = capacity_[list].load(std::memory_order_relaxed);
+      sum += narrow<std::uint32_t>(std::max(narrow<std::int32_t>(capacity) - std::max(room, 0), 0));
+    });
+    return sum;
   }
 
   // What tells whether the thread has used the class.
   std::uint32_t trace_of(unsigned class_index) const {
-    const auto first = reinterpret_cast<std::uintptr_t>(first_[class_index + 1]) >> step_shift;
-    return low_bits<std::uint32_t>(first) ^ low_bits<std::uint32_t>(room_[class_index + 1].read_own());
+    const unsigned list = own_list(class_index);
+    const auto first = reinterpret_cast<std::uintptr_t>(first_[list]) >> step_shift;
+    return low_bits<std::uint32_t>(first) ^ low_bits<std::uint32_t>(room_[list].read_own());
   }
 
   // --- limits ---
@@ -162,18 +187,20 @@ private:
 
   static void*& next_of(void* block) { return *static_cast<void**>(block); }
 
-  void* cut(unsigned class_index, unsigned keep) {
-    const unsigned list = class_index + 1;
-    capacity_[list].store(limit_[class_index], std::memory_order_relaxed);
-    room_[list].set(narrow<std::int32_t>(limit_[class_index] - keep));
+  void* cut(unsigned list, unsigned keep) {
+    const unsigned class_index = numbers::class_of[list];
+    const bool is_own = list == own_list(class_index);
+    const std::uint32_t limit = is_own ? limit_[class_index] : Traits::config.lines_kept;
+    capacity_[list].store(limit, std::memory_order_relaxed);
+    room_[list].set(narrow<std::int32_t>(limit - keep));
     void** link = &first_[list];
-    is_used_[class_index] = false;
+    if (is_own) is_used_[class_index] = false;
     for (; keep > 0 && *link != nullptr; --keep) link = &next_of(*link);
     return std::exchange(*link, nullptr);
   }
 
-  // The lists' numbers are those of the page map: the first one takes and has nothing.
-  static constexpr unsigned lists = classes::count + 1;
+  // The first list takes and has nothing.
+  static constexpr unsigned lists = numbers::count;
   void* first_[lists] = {};
   // So many frees until the list is full.
   concurrent::owned_counter<typename Traits::sync> room_[lists];
@@ -181,6 +208,7 @@ private:
   typename Traits::template atomic<std::uint32_t> capacity_[lists] = {};
   std::uint8_t limit_[classes::count] = {};
   bool is_used_[classes::count] = {};
+  std::uint8_t owner_ = 0;
 };
 
 // Of a buffer whose blocks wait elsewhere.

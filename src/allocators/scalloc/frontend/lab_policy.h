@@ -51,6 +51,8 @@ public:
       if (home != nullptr || lab->home != lab)
         lab->lists.share_limits(2 * most_own, std::max(living_, 2 * most_own));
     lab->home = home != nullptr ? home : lab;
+    // The blocks of one span that threads share are for all of them.
+    if constexpr (lab_type::has_lists) lab->lists.set_owner(lab->home->column);
     return lab;
   }
 
@@ -76,7 +78,10 @@ private:
     lab_type*& home = homes_[column];
     if (home != nullptr) return home;
     home = make();
-    if (home != nullptr) home->column = column, home->is_shared = home->adopts = true;
+    if (home == nullptr) return nullptr;
+    home->column = column;
+    home->is_shared = home->adopts = true;
+    if constexpr (lab_type::has_lists) home->lists.set_owner(column);
     return home;
   }
 

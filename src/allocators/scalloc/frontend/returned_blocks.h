@@ -100,14 +100,16 @@ void flush_blocks(span_life<Traits>& life, lab<Traits>& local, unsigned class_in
 
 template <class Traits>
 void flush_lists(span_life<Traits>& life, lab<Traits>& local) {
+  using numbers = list_numbers<Traits::config>;
   returned_blocks back(life, local);
-  for (unsigned index = 0; index < Traits::classes::count; ++index)
-    back.add(local.lists.cut_all(index), Traits::classes::table[index]);
+  for (unsigned list = 1; list < numbers::count; ++list)
+    back.add(local.lists.cut_all(list), Traits::classes::table[numbers::class_of[list]]);
 }
 
 template <class Traits>
-void flush_list(span_life<Traits>& life, lab<Traits>& local, unsigned class_index) {
-  returned_blocks(life, local).add(local.lists.cut(class_index), Traits::classes::table[class_index]);
+void flush_list(span_life<Traits>& life, lab<Traits>& local, unsigned list) {
+  const size_class& kind = Traits::classes::table[list_numbers<Traits::config>::class_of[list]];
+  returned_blocks(life, local).add(local.lists.cut(list), kind);
 }
 
 // Whether the list of the thread's buffer takes the block, after a part of the list went home.
@@ -128,7 +130,7 @@ bool list_again(span_life<Traits>& life, lab<Traits>& local, void* block) {
 template <class Traits>
 void put_in_list(span_life<Traits>& life, lab<Traits>& local, unsigned list, void* block) {
   if (local.lists.has_room(list)) return local.lists.push(list, block);
-  flush_list(life, local, list - 1);
+  flush_list(life, local, list);
   local.lists.push_new(list, block);
 }
 

@@ -87,7 +87,7 @@ public:
   // lists.
   void relist(lab_type& owner, span_type& span);
   // The span becomes hot: lists take its blocks. Called as set_owner is.
-  void enlist(span_type& span);
+  void enlist(span_type& span, const lab_type& owner);
   // The span is nobody's, and no list takes its blocks. Called by the holder of the lock of the present
   // owner's lists, which has made the span free.
   void disown(span_type& span);

@@ -115,10 +115,11 @@ void span_life<Traits>::sync_list(span_type& span) {
 }
 
 template <class Traits>
-void span_life<Traits>::enlist(span_type& span) {
-  if constexpr (!has_lists) return;
-  const unsigned list = span.class_index.load(std::memory_order_relaxed) + 1;
-  if (arena.list_of(span) != list) arena.set_list(span, narrow<std::uint8_t>(list));
+void span_life<Traits>::enlist(span_type& span, const lab_type& owner) {
+  if constexpr (has_lists) {
+    const unsigned list = owner.lists.own_list(span.class_index.load(std::memory_order_relaxed));
+    if (arena.list_of(span) != list) arena.set_list(span, narrow<std::uint8_t>(list));
+  }
 }
 
 template <class Traits>
@@ -272,7 +273,8 @@ bool span_life<Traits>::is_in_page_map(const span_type& span) const {
   const span_state state = span.load_word(std::memory_order_seq_cst).state();
   const unsigned list = arena.list_of(span);
   const bool may_be_listed = state != span_state::free && kind.most_cached > 0;
-  if (list != 0 && (list != class_index + 1 || !may_be_listed)) return false;
+  if (list != 0 && (list_numbers<Traits::config>::class_of[list] != class_index || !may_be_listed))
+    return false;
   if (list == 0 && may_be_listed && state == span_state::hot) return false;
   for (std::uint32_t number = 0; number < kind.blocks; ++number)
     if (arena.list_of(span.block_at(number, kind)) != list) return false;

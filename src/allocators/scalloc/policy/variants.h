@@ -53,6 +53,7 @@ constexpr config standard() {
       .fewest_cached = 24,
       .cache_step = 16,
       .large_cached = 16,
+      .line_owners = 16,
       .fresh_batch_blocks = 64,
       .growth_percent = 25,
       .growth_ahead_percent = 50,
@@ -72,6 +73,7 @@ constexpr config cores() {
   config result = standard();
   result.name = "scalloc-cores";
   result.core_caches = true;
+  result.line_owners = 1;
   result.own_spans_per_column = 0;  // the threads of a CPU share a buffer anyway
   return result;
 }
@@ -98,6 +100,7 @@ constexpr config paper() {
       .fewest_cached = 0,
       .cache_step = 0,
       .large_cached = 0,
+      .line_owners = 1,
       .fresh_batch_blocks = UINT32_MAX,
       .growth_percent = 0,
       .growth_ahead_percent = 0,
@@ -126,6 +129,7 @@ constexpr config hardened() {
   result.color_from_bytes = unlimited;
   // The links of a block are encoded with the secrets of its own span.
   result.most_cached = result.fewest_cached = result.large_cached = result.own_spans_per_column = 0;
+  result.line_owners = 1;
   // Room for a guard behind the blocks.
   result.coarse_span_bytes = 2 * mib;
   result.canary_bytes = 8;

@@ -1,0 +1,82 @@
+// The numbers of lists of free blocks: what the page map says of a span (page_map.h), and where a thread
+// keeps the blocks it freed (free_lists.h).
+//
+// Blocks smaller than a cache line share lines. A thread that handed out again what it freed of another
+// thread's would share those lines with the other from then on (passive false sharing; paper, section 7.4).
+// So each of these classes has a list for each of line_owners owners, and a thread allocates from its own
+// list alone. Threads have the numbers of owners in turns: two with the same number share lines.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocators/scalloc/policy/config.h"
+#include "allocators/scalloc/policy/size_classes.h"
+#include "base/cache_line.h"
+#include "base/narrow.h"
+
+namespace heaplab::scalloc {
+
+template <const config& Config>
+class list_numbers {
+  using classes = size_classes<Config>;
+
+  static constexpr bool share_lines(unsigned class_index) {
+    return Config.line_owners > 1 && classes::table[class_index].block_bytes < cache_line_bytes;
+  }
+  // How many classes below this one share lines.
+  static constexpr unsigned rank_of(unsigned class_index) {
+    unsigned rank = 0;
+    for (unsigned below = 0; below < class_index; ++below) rank += share_lines(below) ? 1 : 0;
+    return rank;
+  }
+
+public:
+  static constexpr unsigned owners = Config.line_owners;
+  // 0 is no list.
+  static constexpr unsigned count = 1 + classes::count + (owners - 1) * rank_of(classes::count);
+  static_assert(owners > 0 && count <= UINT8_MAX + 1);
+
+  static constexpr std::uint8_t of(unsigned class_index, unsigned owner) {
+    if (owner == 0 || !share_lines(class_index)) return narrow<std::uint8_t>(1 + class_index);
+    return narrow<std::uint8_t>(1 + classes::count + (owner - 1) * rank_of(classes::count) +
+                                rank_of(class_index));
+  }
+
+  // Calls visit(list) for each list of the class.
+  template <class Visit>
+  static void for_each_of(unsigned class_index, Visit&& visit) {
+    const unsigned lists = share_lines(class_index) ? owners : 1;
+    for (unsigned owner = 0; owner < lists; ++owner) visit(of(class_index, owner));
+  }
+
+private:
+  static constexpr std::array<std::uint8_t, count> make_classes() {
+    std::array<std::uint8_t, count> result{};
+    for (unsigned owner = 0; owner < owners; ++owner)
+      for (unsigned index = 0; index < classes::count; ++index)
+        result[of(index, owner)] = narrow<std::uint8_t>(index);
+    return result;
+  }
+
+  using numbers_by_step = std::array<std::uint8_t, classes::lookup.size()>;
+  static constexpr std::array<numbers_by_step, owners> make_lookups() {
+    std::array<numbers_by_step, owners> result{};
+    for (unsigned owner = 0; owner < owners; ++owner) {
+      std::array<std::uint8_t, 1 + classes::count> numbers{};
+      for (unsigned index = 0; index < classes::count; ++index) numbers[1 + index] = of(index, owner);
+      for (std::size_t step = 0; step < classes::lookup.size(); ++step)
+        if (classes::lookup[step] < numbers.size()) result[owner][step] = numbers[classes::lookup[step]];
+    }
+    return result;
+  }
+
+public:
+  // Of each list but 0.
+  static constexpr auto class_of = make_classes();
+  // For each owner the list for a size of so many steps (size_classes::step_of).
+  static constexpr auto lookups = make_lookups();
+};
+
+}  // namespace heaplab::scalloc
