@@ -3,10 +3,15 @@
 // thread's buffer, and large blocks.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "allocators/scalloc/frontend/allocation.h"
 #include "allocators/scalloc/frontend/freeing.h"

@@ -1,6 +1,8 @@
 // The workloads of the paper in small forms, for simulated programs.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string_view>
 
 #include "coherence/program.h"
