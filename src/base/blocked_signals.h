@@ -1,5 +1,6 @@
-// No signal comes to the calling thread while the object lives. By a bare system call: the C library would
-// leave out the signals that it needs itself, which go to threads it knows.
+// No signal comes to the calling thread while the object lives, but for those that the thread's own
+// instructions raise: blocked, these would end the process. By a bare system call: the C library would leave
+// out the signals that it needs itself, which go to threads it knows.
 #pragma once
 
 #include <signal.h>
@@ -22,7 +23,11 @@ public:
 private:
   // As the kernel has them.
   using set = std::uint64_t;
-  static constexpr set all = ~set{0};
+  static constexpr set all = [] {
+    set result = ~set{0};
+    for (const int own : {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS}) result &= ~(set{1} << (own - 1));
+    return result;
+  }();
 
   static void change(const set* to, set* before) {
     const errno_keeper keep;

@@ -246,6 +246,23 @@ TEST_F(free_lists_of_owners, send_such_blocks_home_together) {
   EXPECT_EQ(gone_home(), 3U);
 }
 
+TEST_F(free_lists_of_owners, send_home_what_waits_since_the_thread_trimmed) {
+  free(1, blocks[0]);
+  empty_lists(1);
+  free(1, blocks[1]);
+  end_thread(1);
+  EXPECT_EQ(gone_home(), 2U);
+}
+
+TEST_F(free_lists_of_owners, send_home_what_waits_since_their_thread_has_another_number) {
+  free(2, blocks[0]);
+  end_thread(2);
+  labs[2]->lists.set_owner(1);
+  free(2, blocks[1]);
+  end_thread(2);
+  EXPECT_EQ(gone_home(), 2U);
+}
+
 TEST_F(free_lists_of_owners, hand_out_blocks_of_a_thread_with_the_same_number) {
   free(2, blocks[0]);
   EXPECT_EQ(allocate(2, small_class), blocks[0]);

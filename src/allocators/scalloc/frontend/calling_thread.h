@@ -29,7 +29,7 @@ class calling_thread {
 
 public:
   // The buffer of the thread. A thread that has none reads an empty buffer here, which is never written.
-  HEAPLAB_FAST_PATH static lab_type* buffer() { return local_; }
+  HEAPLAB_FAST_PATH static lab_type* buffer() { return own_.buffer; }
 
   // --- the fast path ---
 
@@ -38,15 +38,15 @@ public:
     if constexpr (!policy::has_fast_path)
       return nullptr;
     else if constexpr (lab_type::has_lists)
-      return local_->lists.pop(list_of_step_[classes::step_of(bytes)]);
+      return own_.buffer->lists.pop(own_.list_of_step[classes::step_of(bytes)]);
     else
-      return scalloc::try_allocate(*local_, classes::looked_up(bytes));
+      return scalloc::try_allocate(*own_.buffer, classes::looked_up(bytes));
   }
 
   // False: nothing was done, and deallocate_slow must be called. Any address.
   HEAPLAB_FAST_PATH static bool try_deallocate(void* block) {
     bool due;
-    if (!policy::has_fast_path || !scalloc::try_deallocate(Life, *local_, block, due)) [[unlikely]]
+    if (!policy::has_fast_path || !scalloc::try_deallocate(Life, *own_.buffer, block, due)) [[unlikely]]
       return false;
     if (due) [[unlikely]]
       after_free(block);
@@ -69,15 +69,17 @@ public:
   }
 
   // Whether the thread's list takes the block, which it had no room for.
-  static bool list_again(void* block) { return has_buffer() && scalloc::list_again(Life, *local_, block); }
+  static bool list_again(void* block) {
+    return has_buffer() && scalloc::list_again(Life, *own_.buffer, block);
+  }
 
   // Frees a block that no list takes: of the coarse zone, of another owner, of a thread without a buffer, or
   // one that may be free.
   static void deallocate_slow(span_type& span, void* block) {
-    const typename policy::use in_use(has_buffer() ? local_ : nullptr);
+    const typename policy::use in_use(has_buffer() ? own_.buffer : nullptr);
     if constexpr (lab_type::has_lists)
-      if (!has_buffer_to_free()) local_->lists.refuse(Life.arena.list_of(block));
-    send_home(Life, *local_, span, block);
+      if (!has_buffer_to_free()) own_.buffer->lists.refuse(Life.arena.list_of(block));
+    send_home(Life, *own_.buffer, span, block);
   }
 
   // Whether the thread has a buffer. A thread that only frees gets one after some frees: the first ones of a
@@ -90,11 +92,11 @@ public:
     return has_buffer();
   }
 
-  static bool has_buffer() { return local_ != &none_ && local_ != &ended_; }
+  static bool has_buffer() { return own_.buffer != &none_ && own_.buffer != &ended_; }
 
   // Leaves the thread no free block at hand. Others keep theirs, also those that sleep.
   static void flush() {
-    if (policy::has_fast_path && has_buffer()) retire_hot_spans(Life, *local_);
+    if (policy::has_fast_path && has_buffer()) retire_hot_spans(Life, *own_.buffer);
   }
   static void flush_idle(std::int64_t) {}
 
@@ -105,7 +107,7 @@ public:
   }
 
   static void end(void* lab) {
-    local_ = &ended_;
+    own_.buffer = &ended_;
     labs_.detach(Life, *static_cast<lab_type*>(lab));
   }
 
@@ -115,14 +117,14 @@ public:
     labs_.for_each_listed(visit);
   }
 
-  static void after_fork_in_child() { labs_.after_fork_in_child(Life, local_); }
+  static void after_fork_in_child() { labs_.after_fork_in_child(Life, own_.buffer); }
 
 private:
   // The buffer, made if need be; `make_room` as in allocate_slow. A thread whose destructors have run uses
   // the orphanage instead, under a lock: no later destructor would hand a buffer back. Null: no memory.
   static lab_type* own_buffer(bool (*make_room)()) {
-    if (local_ == &none_) return attach(make_room);
-    return local_ == &ended_ ? &Life.orphanage : local_;
+    if (own_.buffer == &none_) return attach(make_room);
+    return own_.buffer == &ended_ ? &Life.orphanage : own_.buffer;
   }
 
   HEAPLAB_SLOW_PATH static lab_type* attach(bool (*make_room)()) {
@@ -132,8 +134,8 @@ private:
     lab_type* lab = labs_.attach(Life.pool.columns());
     if (lab == nullptr && make_room()) lab = labs_.attach(Life.pool.columns());
     if (lab == nullptr) return nullptr;
-    if constexpr (lab_type::has_lists) list_of_step_ = numbers::lookups[lab->lists.owner()].data();
-    local_ = lab;
+    if constexpr (lab_type::has_lists) own_.list_of_step = numbers::lookups[lab->lists.owner()].data();
+    own_.buffer = lab;
     // pthread_setspecific may allocate, from the buffer just set. Without a key, the buffer of a thread that
     // ends stays unused for the rest of the process's life.
     if (has_key_ && pthread_setspecific(thread_end_, lab) != 0)
@@ -144,7 +146,7 @@ private:
   // Marked as seldom called, so that the compiler assigns the registers of free for its fast path.
   HEAPLAB_SLOW_PATH static void after_free(void* block) {
     Traits::ensure_open();
-    scalloc::after_free(Life, *local_, *Life.arena.find(block));
+    scalloc::after_free(Life, *own_.buffer, *Life.arena.find(block));
   }
 
   static constexpr std::uint32_t most_frees_without_buffer = 16;
@@ -158,9 +160,12 @@ private:
   // nothing, have no blocks, and are never written.
   static constinit inline lab_type none_;
   static constinit inline lab_type ended_;
-  static constinit inline thread_local lab_type* local_ = &none_;
-  // Where the thread allocates blocks of a size.
-  static constinit inline thread_local const std::uint8_t* list_of_step_ = numbers::lookups[0].data();
+  struct of_thread {
+    lab_type* buffer = &none_;
+    // For each size the list of which the thread allocates.
+    const std::uint8_t* list_of_step = numbers::lookups[0].data();
+  };
+  static constinit inline thread_local of_thread own_;
 };
 
 }  // namespace heaplab::scalloc

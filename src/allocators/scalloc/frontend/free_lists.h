@@ -75,7 +75,10 @@ public:
   unsigned own_list(unsigned class_index) const { return numbers::of(class_index, owner_); }
   unsigned owner() const { return owner_; }
   // `number`: that of the thread, or of its home.
-  void set_owner(std::uint32_t number) { owner_ = narrow<std::uint8_t>(number % numbers::owners); }
+  void set_owner(std::uint32_t number) {
+    some_wait_ |= owner_ != number % numbers::owners;  // the list that was its own has room
+    owner_ = narrow<std::uint8_t>(number % numbers::owners);
+  }
 
   // After a cut.
   void push_new(unsigned list, void* block) {
@@ -100,13 +103,22 @@ public:
   // allocated from the list since the last cut, else none. Returns the first of what was taken.
   void* cut(unsigned list) {
     const unsigned class_index = numbers::class_of[list];
-    const bool is_used = list == own_list(class_index) && is_used_[class_index];
-    return cut(list, is_used ? limit_[class_index] / 2U : 0U);
+    if (list != own_list(class_index)) return cut_waiting(list);
+    const bool was_used = std::exchange(is_used_[class_index], false);
+    return take_out(list, limit_[class_index], was_used ? limit_[class_index] / 2U : 0U);
   }
-  // An empty list of another owner's blocks stays as it is, so that threads touch no memory for those.
-  void* cut_all(unsigned list) {
-    const bool is_own = list == own_list(numbers::class_of[list]);
-    return is_own || first_[list] != nullptr ? cut(list, 0) : nullptr;
+
+  // Calls take(class, first of its blocks) for every list that has blocks, and leaves the lists empty.
+  template <class Take>
+  void cut_all(Take&& take) {
+    for (unsigned index = 0; index < classes::count; ++index) {
+      is_used_[index] = false;
+      take(index, take_out(own_list(index), limit_[index], 0));
+    }
+    if (!std::exchange(some_wait_, false)) return;
+    for (unsigned list = 1; list < lists; ++list)
+      // Without room, so that the next block to wait there is noted.
+      if (list != own_list(numbers::class_of[list])) take(numbers::class_of[list], take_out(list, 0, 0));
   }
 
   // Calls visit(block) for each listed block of the class.
@@ -187,14 +199,15 @@ private:
 
   static void*& next_of(void* block) { return *static_cast<void**>(block); }
 
-  void* cut(unsigned list, unsigned keep) {
-    const unsigned class_index = numbers::class_of[list];
-    const bool is_own = list == own_list(class_index);
-    const std::uint32_t limit = is_own ? limit_[class_index] : Traits::config.lines_kept;
+  HEAPLAB_OUT_OF_LINE void* cut_waiting(unsigned list) {
+    some_wait_ = true;
+    return take_out(list, Traits::config.lines_kept, 0);
+  }
+
+  void* take_out(unsigned list, std::uint32_t limit, unsigned keep) {
     capacity_[list].store(limit, std::memory_order_relaxed);
     room_[list].set(narrow<std::int32_t>(limit - keep));
     void** link = &first_[list];
-    if (is_own) is_used_[class_index] = false;
     for (; keep > 0 && *link != nullptr; --keep) link = &next_of(*link);
     return std::exchange(*link, nullptr);
   }
@@ -209,6 +222,8 @@ private:
   std::uint8_t limit_[classes::count] = {};
   bool is_used_[classes::count] = {};
   std::uint8_t owner_ = 0;
+  // Whether lists may have blocks that other owners allocated.
+  bool some_wait_ = false;
 };
 
 // Of a buffer whose blocks wait elsewhere.

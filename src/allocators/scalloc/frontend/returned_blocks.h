@@ -100,10 +100,9 @@ void flush_blocks(span_life<Traits>& life, lab<Traits>& local, unsigned class_in
 
 template <class Traits>
 void flush_lists(span_life<Traits>& life, lab<Traits>& local) {
-  using numbers = list_numbers<Traits::config>;
   returned_blocks back(life, local);
-  for (unsigned list = 1; list < numbers::count; ++list)
-    back.add(local.lists.cut_all(list), Traits::classes::table[numbers::class_of[list]]);
+  local.lists.cut_all(
+      [&back](unsigned class_index, void* newest) { back.add(newest, Traits::classes::table[class_index]); });
 }
 
 template <class Traits>

@@ -32,17 +32,19 @@ class list_numbers {
     return rank;
   }
 
+  static constexpr std::uint8_t compute(unsigned class_index, unsigned owner) {
+    if (owner == 0 || !share_lines(class_index)) return narrow<std::uint8_t>(1 + class_index);
+    return narrow<std::uint8_t>(1 + classes::count + (owner - 1) * rank_of(classes::count) +
+                                rank_of(class_index));
+  }
+
 public:
   static constexpr unsigned owners = Config.line_owners;
   // 0 is no list.
   static constexpr unsigned count = 1 + classes::count + (owners - 1) * rank_of(classes::count);
   static_assert(owners > 0 && count <= UINT8_MAX + 1);
 
-  static constexpr std::uint8_t of(unsigned class_index, unsigned owner) {
-    if (owner == 0 || !share_lines(class_index)) return narrow<std::uint8_t>(1 + class_index);
-    return narrow<std::uint8_t>(1 + classes::count + (owner - 1) * rank_of(classes::count) +
-                                rank_of(class_index));
-  }
+  static constexpr std::uint8_t of(unsigned class_index, unsigned owner) { return lists[owner][class_index]; }
 
   // Calls visit(list) for each list of the class.
   template <class Visit>
@@ -52,11 +54,18 @@ public:
   }
 
 private:
+  using lists_by_class = std::array<std::uint8_t, classes::count>;
+  static constexpr std::array<lists_by_class, owners> make_lists() {
+    std::array<lists_by_class, owners> result{};
+    for (unsigned owner = 0; owner < owners; ++owner)
+      for (unsigned index = 0; index < classes::count; ++index) result[owner][index] = compute(index, owner);
+    return result;
+  }
   static constexpr std::array<std::uint8_t, count> make_classes() {
     std::array<std::uint8_t, count> result{};
     for (unsigned owner = 0; owner < owners; ++owner)
       for (unsigned index = 0; index < classes::count; ++index)
-        result[of(index, owner)] = narrow<std::uint8_t>(index);
+        result[compute(index, owner)] = narrow<std::uint8_t>(index);
     return result;
   }
 
@@ -65,7 +74,7 @@ private:
     std::array<numbers_by_step, owners> result{};
     for (unsigned owner = 0; owner < owners; ++owner) {
       std::array<std::uint8_t, 1 + classes::count> numbers{};
-      for (unsigned index = 0; index < classes::count; ++index) numbers[1 + index] = of(index, owner);
+      for (unsigned index = 0; index < classes::count; ++index) numbers[1 + index] = compute(index, owner);
       for (std::size_t step = 0; step < classes::lookup.size(); ++step)
         if (classes::lookup[step] < numbers.size()) result[owner][step] = numbers[classes::lookup[step]];
     }
@@ -73,6 +82,7 @@ private:
   }
 
 public:
+  static constexpr auto lists = make_lists();
   // Of each list but 0.
   static constexpr auto class_of = make_classes();
   // For each owner the list for a size of so many steps (size_classes::step_of).
