@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "base/errno_keeper.h"
 
