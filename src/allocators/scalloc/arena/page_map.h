@@ -98,7 +98,7 @@ public:
   // Calls serves() under a lock that also handlers of signals may want (vfork).
   template <class Serves>
   void serve_fast_path(Serves&& serves) {
-    const blocked_signals blocked;
+    const blocked_signals blocked(blocked_signals::from_elsewhere);
     const concurrent::lock_holder hold(serving_lock_);
     const std::size_t covered = covered_.load(std::memory_order_relaxed);
     steps_.store(serves() ? covered : 0, std::memory_order_release);
