@@ -73,10 +73,9 @@ private:
   static constexpr std::array<numbers_by_step, owners> make_lookups() {
     std::array<numbers_by_step, owners> result{};
     for (unsigned owner = 0; owner < owners; ++owner) {
-      std::array<std::uint8_t, 1 + classes::count> numbers{};
-      for (unsigned index = 0; index < classes::count; ++index) numbers[1 + index] = compute(index, owner);
-      for (std::size_t step = 0; step < classes::lookup.size(); ++step)
-        if (classes::lookup[step] < numbers.size()) result[owner][step] = numbers[classes::lookup[step]];
+      result[owner] = classes::lookup;
+      for (std::size_t step = 0; step * class_step < cache_line_bytes; ++step)
+        result[owner][step] = compute(classes::lookup[step] - 1U, owner);
     }
     return result;
   }
