@@ -49,8 +49,8 @@ public:
   // Calls visit(list) for each list of the class.
   template <class Visit>
   static void for_each_of(unsigned class_index, Visit&& visit) {
-    const unsigned lists = share_lines(class_index) ? owners : 1;
-    for (unsigned owner = 0; owner < lists; ++owner) visit(of(class_index, owner));
+    const unsigned those_with_lists = share_lines(class_index) ? owners : 1;
+    for (unsigned owner = 0; owner < those_with_lists; ++owner) visit(of(class_index, owner));
   }
 
 private:
