@@ -137,8 +137,8 @@ def calibrated(
             for age in ((), ("--aged", AGED))
         ]
         fresh[forms.number], aged[forms.number] = (tuple(map(saved, heap)) for heap in heaps)
-        for before, after in heaps[0]:
-            faults.append((faults_of(before), faults_of(after)))
+        if forms.number != "II":  # which tells of accesses
+            faults += [(faults_of(before), faults_of(after)) for before, after in heaps[0]]
     in_access = [*fresh.pop("II"), *aged.pop("II")]
     spans = [span for number in fresh for span in zip(fresh[number], aged[number], strict=True)]
     tells = {**fresh, "II": tuple(in_access)}
