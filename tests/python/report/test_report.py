@@ -254,6 +254,8 @@ def test_what_decides_is_what_verdicts_rest_on(tmp_path):
         "acdc-ismm13/fig07: one arm ran after the other, because it waits; allocation time decides.",
         "programs/sqlite: one arm ran after the other, because it waits; CPU time decides: it computes.",
     ]
+    assert wording.continued("CPU time of the work") == "CPU time of the work"
+    assert wording.continued("Access time") == "access time"
 
 
 # ---------------------------------------------------------------- what to do next

@@ -67,7 +67,7 @@ def headline(analysis: Analysis, summaries: list[AspectSummary]) -> str:
     if not advises_programs(analysis, summaries):
         return lead(analysis.baseline, summaries)
     said = answer(analysis, PROGRAM, analysis.summaries(PROGRAM)).advice
-    return f"For real programs, {said[:1].lower()}{said[1:]}"
+    return f"For real programs, {wording.continued(said)}"
 
 
 def lead(baseline: str, summaries: list[AspectSummary]) -> str:

@@ -201,7 +201,12 @@ def how_timed(studies: Iterable[Study]) -> list[str]:
         among.setdefault(f"{how}; {what_decides(study, study.timing)}.", []).append(study.experiment.id)
     if len(among) < 2:
         return list(among)
-    return [f"{', '.join(names)}: {text[0].lower()}{text[1:]}" for text, names in among.items()]
+    return [f"{', '.join(names)}: {continued(text)}" for text, names in among.items()]
+
+
+def continued(text: str) -> str:
+    """The text for the middle of a sentence: with a small letter, unless an abbreviation begins it."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 def trimmed(runs: Iterable[Run]) -> list[str]:
@@ -228,7 +233,7 @@ def what_decides(study: Study, timing: Timing) -> str:
     if (study.experiment.main_metric or study.workload.main_metric) != WALL:
         title = study.metric(main).title
         why = f": {timing.why_clock}" if main == MAIN_METRIC else ""
-        return f"{title[:1].lower()}{title[1:]} decides{why}"
+        return f"{continued(title)} decides{why}"
     own = " of its own turns" if timing.slices and main == WALL else ""
     return f"{CLOCKS[main]}{own} decides: {timing.why_clock}"
 
