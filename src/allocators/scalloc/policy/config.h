@@ -129,7 +129,7 @@ struct config {
   // Blocks never used before are linked into a free list in batches of about this many bytes. A page: larger
   // batches touch pages that the program may never need, smaller ones leave the fast path more often.
   std::uint32_t fresh_batch_bytes = 4 * kib;
-  // Most blocks of a batch. Fewer leave malloc's fast path more often (docs/decisions/0056).
+  // Most blocks of a batch. Fewer leave malloc's fast path more often (docs/decisions/0078).
   std::uint32_t fresh_batch_blocks;
 
   // --- realloc ---
