@@ -16,7 +16,7 @@ from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm
 from heaplab.results.server_spec import Server
 
-AUTO_BLOCKS = 200  # at most, with --budget auto
+MOST_BLOCKS = 200  # where the budget decides
 SUITES = DEFAULT_PARENT / "compare"  # the folder of experiments of the catalog
 
 
@@ -28,8 +28,8 @@ class Benchmark(Measurement):
     budget: float | None = None  # s
 
     def with_most_blocks(self) -> Self:
-        """As many blocks as --budget auto may take."""
-        experiments = [item.with_most_blocks(AUTO_BLOCKS) for item in self.experiments]
+        """The budget decides how many blocks there are, and not the experiments."""
+        experiments = [item.with_most_blocks(MOST_BLOCKS) for item in self.experiments]
         return replace(self, experiments=experiments)
 
 

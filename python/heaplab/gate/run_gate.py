@@ -58,6 +58,8 @@ def gate(
     if options.instructions == COUNTERS and is_typed("max_instructions") and not options.auto:
         refuse_uncounted(given, program)
     arms, benchmark = compared(catalog, given, subject, options.quiet)
+    if is_typed("budget"):
+        benchmark = benchmark.with_most_blocks()
     request, folder = request_of(benchmark, arms, options), options.output or DEFAULT_PARENT / "gate"
     limits = limits_of(options)
     whole = WholeBudget(auto_budget.MOST_S if options.automatic else request.budget, options.began)

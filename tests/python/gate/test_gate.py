@@ -29,6 +29,7 @@ from heaplab.analysis import (
 )
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.commands.gate import gate as gate_command
+from heaplab.comparison.benchmark import MOST_BLOCKS
 from heaplab.comparison.run_campaign import TO_GO_ON, interrupted
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError
@@ -483,6 +484,17 @@ def test_ratios_are_measured_to_half_of_the_limit(
 ) -> None:
     suite("same", "same", "--budget", "1ms", *words)
     assert store.load(tmp_path / "out" / "gate" / store.FILE_NAME).campaign.precision == precision
+
+
+@pytest.mark.parametrize("budget", ["1ms", "auto"])
+def test_the_budget_that_is_given_decides_how_many_blocks_a_gate_has(
+    suite: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: str
+) -> None:
+    monkeypatch.setattr(auto_budget, "FIRST_LOOK_S", 0.001)
+    monkeypatch.setattr(auto_budget, "MOST_S", 0.001)
+    suite("same", "same", "--budget", budget)
+    campaign = store.load(tmp_path / "out" / "gate" / store.FILE_NAME).campaign
+    assert {item["quick"]["blocks_most"] for item in campaign.experiments} == {MOST_BLOCKS}
 
 
 def test_a_budget_that_ends_before_anything_is_measured_is_named(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.allocator_spec import WorthTrying
 from heaplab.comparison import program_experiment
-from heaplab.comparison.benchmark import AUTO_BLOCKS
+from heaplab.comparison.benchmark import MOST_BLOCKS
 from heaplab.options import measuring_options, program_command
 from heaplab.report.terminal.tuned import Tuned, best_of, plain_tuned, print_tuned
 from heaplab.results import store
@@ -278,7 +278,7 @@ def test_the_leanest_settings_are_found_and_confirmed_afresh(
         for stage in stages
         for experiment in store.load(lab.out / stage).campaign.experiments
     }
-    assert most == {AUTO_BLOCKS if budget == "auto" else program_experiment.BLOCKS[1]}
+    assert most == {MOST_BLOCKS if budget == "auto" else program_experiment.BLOCKS[1]}
     assert 0 < confirmed.campaign.budget <= 90
     command = confirmed.campaign.command
     assert command[:4] == ["heaplab", "compare", "--allocators", "glibc"]
