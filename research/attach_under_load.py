@@ -22,8 +22,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from heaplab.arms.chosen_arms import BASELINE
 from heaplab.errors import HeaplabError
+from heaplab.options.chosen_arms import BASELINE
 from heaplab.running import run_attach
 from heaplab.tracing.run_record import RecordingOptions
 

@@ -18,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
+from heaplab.options.chosen_arms import arm_of
 from heaplab.text import markdown
 from heaplab.tracing import run_sample
 

@@ -18,8 +18,8 @@ from command_line import parser_of
 from heaplab.advise import run_advise
 from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.advise.replaying import RUNS, Recording
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
+from heaplab.options.chosen_arms import arm_of
 from heaplab.results.records import Arm
 from heaplab.text import markdown
 from heaplab.traces.profile import of_process

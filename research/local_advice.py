@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 from heaplab.advise.other_ways import Amounts
 from heaplab.advise.replaying import Recording
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
 from heaplab.machine.execute import environment_for, execute
 from heaplab.machine.watch import Limits
+from heaplab.options.chosen_arms import arm_of
 from heaplab.results.records import Arm
 from heaplab.subsystems import run_local
 from heaplab.text import units

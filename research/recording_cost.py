@@ -29,7 +29,6 @@ from catalog_programs import PROGRAMS, SEED, add_programs, experiment_of, record
 from command_line import add_page, parser_of, put
 from heaplab import stats
 from heaplab.analysis.metrics import value_of
-from heaplab.arms import chosen_arms
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
@@ -38,6 +37,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
 from heaplab.machine import host
+from heaplab.options import chosen_arms
 from heaplab.results import spec
 from heaplab.results.records import Arm, Status
 from heaplab.text import markdown

@@ -22,7 +22,6 @@ from catalog_programs import SEED, add_programs, experiment_of, recorded, with_b
 from command_line import add_page, parser_of, put
 from fidelity_figures import Program
 from heaplab.analysis import Analysis
-from heaplab.arms import chosen_arms
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
@@ -32,6 +31,7 @@ from heaplab.catalog.contents import Catalog
 from heaplab.comparison import recorded_trace
 from heaplab.comparison.run_campaign import opened_for, run_campaign
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.options import chosen_arms
 from heaplab.results import spec, store
 from heaplab.results.records import Arm, Status
 from heaplab.traces import recording

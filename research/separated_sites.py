@@ -20,9 +20,9 @@ from heaplab.advise import run_advise
 from heaplab.advise.answer import Evidence
 from heaplab.advise.replaying import RUNS, SHIFT, Recording
 from heaplab.advise.sentences import interval, size
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
 from heaplab.machine.execute import environment_for
+from heaplab.options.chosen_arms import arm_of
 from heaplab.results.records import Arm
 from heaplab.text import units
 from heaplab.traces.profile import of_process

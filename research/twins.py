@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents, native
 from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
 from heaplab.machine.execute import environment_for
+from heaplab.options.chosen_arms import arm_of
 from heaplab.results.own_program import OwnProgram
 from heaplab.traces import tool
 from heaplab.traces.profile import busiest

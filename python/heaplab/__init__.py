@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heaplab.notebook import load as load
+    from heaplab.report.machine_readable.notebook import load as load
     from heaplab.version import __version__ as __version__
 
 
 def __getattr__(name: str) -> Any:
     """Commands that measure nothing do not wait for what `load` needs."""
     if name == "load":
-        from heaplab.notebook import load
+        from heaplab.report.machine_readable.notebook import load
 
         return load
     if name == "__version__":

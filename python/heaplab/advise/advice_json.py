@@ -9,7 +9,7 @@ from typing import Any
 from heaplab.advise.answer import Evidence, HolderAnswer
 from heaplab.advise.census import PARTS, SAMPLE, Replays, parts
 from heaplab.advise.sentences import sentence
-from heaplab.output import write_text
+from heaplab.files.output import write_text
 
 MOST_BYTES = 8192
 MOST_ROWS = 12

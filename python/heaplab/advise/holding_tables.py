@@ -10,8 +10,8 @@ from heaplab.advise.census import PARTS
 from heaplab.advise.growth import SiteGrowth
 from heaplab.advise.other_ways import Amounts, OtherWay
 from heaplab.advise.sentences import hurried, interval, sentence, signed, size, when
-from heaplab.console import put
 from heaplab.report.tables.table_parts import Entry, Table, print_table
+from heaplab.screen.console import put
 from heaplab.text import units
 
 MOST_ANSWERS = 4

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heaplab.arms.chosen_arms import arms
 from heaplab.catalog import contents as catalogs
-from heaplab.comparison import recorded_trace
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
+from heaplab.options.chosen_arms import arms
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
-from heaplab.traces import tool
+from heaplab.traces import foreign, tool
 from heaplab.traces.profile import Profile, of_process
 from heaplab.tracing import run_record, trace_summary
 from heaplab.tracing.progress_note import ProgressNote
@@ -38,7 +37,7 @@ def recorded_profile(
     """Record the program if it is no trace. Raises HeaplabError for a trace that cannot be replayed."""
     if not program:
         raise UsageError("advise: name a trace, or a program behind --")
-    given = Path(program[0]) if recorded_trace.is_trace(program) else None
+    given = Path(program[0]) if foreign.names_a_trace(program) else None
     if given:
         summary_and_process(given, process)  # refuses a bad trace before allocators are looked for
     _, treated = arms(catalogs.load(extra), allocators, own, None)

@@ -14,11 +14,11 @@ from heaplab.advise.answer import Evidence, HolderAnswer, answers_of, growing_an
 from heaplab.advise.recorded_profile import recorded_profile
 from heaplab.advise.replaying import RUNS, Recording, Treatment
 from heaplab.advise.sentences import growth
-from heaplab.arms.chosen_arms import BASELINE
-from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
+from heaplab.options.chosen_arms import BASELINE
 from heaplab.results.records import Arm, Coverage
+from heaplab.screen.console import console
 from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay

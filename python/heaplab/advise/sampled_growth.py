@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from heaplab.advise.answer import SHARE, SMALLEST, Kind
 from heaplab.advise.sentences import NAMED, size
-from heaplab.console import put
+from heaplab.screen.console import put
 from heaplab.text import units
 from heaplab.trace_report import sample_terminal
 from heaplab.trace_report.sampled_callers import SampledChange, SampledMoment, changes

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from heaplab.atlas.atlas_pages import READING, AtlasSite
 from heaplab.atlas.many_campaigns import Atlas
-from heaplab.output import write_text
+from heaplab.files.output import write_text
 from heaplab.report.page import html_file
 
 FOLDERS = {"allocator": "allocators", "workload": "workloads", "machine": "machines"}

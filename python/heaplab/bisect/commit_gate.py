@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from heaplab import analysis, regular_file
+from heaplab import analysis
 from heaplab.bisect.commit_search import State
 from heaplab.bisect.history import SHORT, CannotBuildError, Commit, CommitBuilds
 from heaplab.bisect.work import Work
@@ -19,12 +19,13 @@ from heaplab.comparison.run_campaign import is_measured
 from heaplab.comparison.shown_results import load
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.files import regular_file
+from heaplab.files.output import write_text
 from heaplab.gate import auto_budget, run_gate
 from heaplab.machine import host
 from heaplab.options.given_options import GateOptions, Subject
 from heaplab.options.measuring_options import COUNTERS, ONLY_CALLGRIND
 from heaplab.options.option_types import DEFAULT_PARENT
-from heaplab.output import write_text
 from heaplab.report.terminal import gate_output
 from heaplab.results import store
 from heaplab.results.records import Parameter

@@ -14,9 +14,9 @@ from heaplab.bisect.found_commits import Cell, Found, WorseStep, cell_in, descri
 from heaplab.bisect.history import CannotBuildError, Commit, CommitBuilds, Repository
 from heaplab.bisect.work import Work
 from heaplab.catalog import contents as catalogs
-from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError
 from heaplab.options.given_options import GateOptions
+from heaplab.screen.console import Column, console, put, put_table
 from heaplab.screen.notes import note
 from heaplab.stats import LEVEL
 from heaplab.text import units

@@ -10,7 +10,7 @@ from rich.markup import escape
 from heaplab.budgets.budget_file import Budget
 from heaplab.budgets.growth_beyond import WHOLE, Beyond
 from heaplab.budgets.spending import Spender, Spent
-from heaplab.console import Column, put, put_table
+from heaplab.screen.console import Column, put, put_table
 from heaplab.text import markdown, units
 
 HEADS = ("thread", "call site", "calls", "bytes", "peak")

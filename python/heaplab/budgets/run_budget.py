@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heaplab.advise.replaying import Recording
-from heaplab.arms.chosen_arms import BASELINE, arm_of
 from heaplab.budgets import budget_file, budget_output, growth_beyond, what_growth_costs
 from heaplab.budgets.budget_file import Budget, Tolerance
 from heaplab.budgets.growth_beyond import Beyond
 from heaplab.budgets.spending import Spending, spending_of
 from heaplab.catalog import contents as catalogs
-from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.files.output import write_text
+from heaplab.options.chosen_arms import BASELINE, arm_of
 from heaplab.options.option_types import OUTPUT_FILE
-from heaplab.output import write_text
+from heaplab.screen.console import console
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
 from heaplab.traces.profile import Profile, of_process

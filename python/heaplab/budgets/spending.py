@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from functools import reduce
 from typing import NamedTuple
 
-from heaplab.trace_report.trace_changes import name_of
 from heaplab.traces import wrappers
 from heaplab.traces.profile import NOBODY, Profile
 
@@ -77,7 +76,7 @@ def outermost(profile: Profile, site: int) -> str:
 def site_of(profile: Profile, site: int) -> str:
     """The first caller outside wrappers and its callers, without the functions that begin a thread."""
     useful = wrappers.useful_part(profile.frames(site))
-    return " < ".join(name_of(place) for place in useful[:DEEPEST]) or "unknown"
+    return " < ".join(place.lasting_name for place in useful[:DEEPEST]) or "unknown"
 
 
 def sites_of(profile: Profile, name: str) -> list[int]:

@@ -1,17 +1,11 @@
 """The command line of a cell under an arm: the program and its arguments."""
 
-import contextlib
 import os
-import shutil
-from glob import glob
 from pathlib import Path
 
 from heaplab.campaign.plan import Cell
-from heaplab.catalog import native
-from heaplab.errors import HeaplabError, UsageError
+from heaplab.catalog.workload_file import file_of
 from heaplab.machine import interposition
-from heaplab.results import spec
-from heaplab.results.own_program import OwnProgram
 from heaplab.results.records import Arm, Parameter
 
 
@@ -23,39 +17,6 @@ def program_of(cell: Cell, arm: Arm | None = None) -> Path:
     if arm and (words := arm.command or arm.runtime):
         return interposition.resolve_program(words[0], os.environ)
     return file_of(cell.workload)
-
-
-def file_of(workload: spec.Workload) -> Path:
-    """The file of a program of heaplab's or, as a shell finds it, of a command. Raises HeaplabError."""
-    executable = workload.executable
-    if isinstance(executable, OwnProgram):
-        return native.needed(native.program(executable), executable.name)
-    if workload.fixture is None:
-        return interposition.resolve_program(executable, os.environ)
-    try:
-        return interposition.resolve_program(matching(executable), os.environ)
-    except UsageError as error:
-        raise UsageError(f"{error}; Debian's package {workload.fixture.package} has it") from None
-
-
-def is_here(workload: spec.Workload) -> bool:
-    with contextlib.suppress(HeaplabError):
-        return bool(file_of(workload))
-    return False
-
-
-def matching(command: spec.Command) -> str:
-    """The last path that matches a glob of the catalog's, if any; else the command itself."""
-    return max(glob(command), default=command) if "*" in command else command
-
-
-def why_absent(workload: spec.Workload) -> str:
-    """One line that names the first command that a real program needs and this machine lacks; else ""."""
-    command = workload.executable
-    if workload.fixture is None or isinstance(command, OwnProgram):
-        return ""
-    missing = [name for name in (matching(command), *workload.fixture.needs) if shutil.which(name) is None]
-    return f"no {missing[0]}, see Debian's package {workload.fixture.package}" if missing else ""
 
 
 def words_of(cell: Cell, arm: Arm | None = None) -> list[str]:

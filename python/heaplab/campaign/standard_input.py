@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from heaplab import regular_file
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.files import regular_file
 from heaplab.results.records import Input, refuse_no_text
 
 # Opening this path opens the file of heaplab's own standard input again, at its beginning.

@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heaplab import regular_file
 from heaplab.errors import UsageError, fault_of
+from heaplab.files import regular_file
 
 MOST = 16 << 20  # B
 DOTS_MOST = 1000  # in a line: the time for a key grows with the square of its parts

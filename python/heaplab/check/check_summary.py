@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.check.check_outcomes import CheckVerdict, LibraryReport, Outcome
-from heaplab.console import Column, put, put_command, put_table
+from heaplab.screen.console import Column, put, put_command, put_table
 
 HEADS = {
     "passed": (CheckVerdict.PASSED,),

@@ -11,10 +11,10 @@ from pathlib import Path
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.check import check_outcomes, check_summary, deviations, parts, run_tests
-from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host, interposition
 from heaplab.results.records import Arm
+from heaplab.screen.console import console
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
 from heaplab.version import __version__

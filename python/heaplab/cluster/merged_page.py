@@ -7,7 +7,7 @@ from typing import Any
 from heaplab.cluster import merged_figures, merged_sentences, merged_tables
 from heaplab.cluster.host_ratios import RatioOf
 from heaplab.cluster.merging import Merged
-from heaplab.output import write_text
+from heaplab.files.output import write_text
 from heaplab.report.page import html_file
 from heaplab.stats import HostRatios, Interval, finite
 from heaplab.text import units

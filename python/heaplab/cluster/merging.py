@@ -10,12 +10,13 @@ from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
-from heaplab import regular_file, stats
+from heaplab import stats
 from heaplab.analysis import MEMORY
 from heaplab.cluster.host_ratios import ALIKE, KINDS, TIME, HostSummary, RatioOf, summary_of
 from heaplab.cluster.plan_folder import CLOCK_TOLERANCE_S, Plan
 from heaplab.cluster.shard_states import is_complete, runs_in
 from heaplab.errors import UsageError
+from heaplab.files import regular_file
 from heaplab.report.words import wording
 from heaplab.results import store
 from heaplab.results.by_processes import by_processes

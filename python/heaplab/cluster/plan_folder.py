@@ -18,9 +18,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
-from heaplab import regular_file
 from heaplab.campaign import begin_or_resume
 from heaplab.errors import UsageError, fault_of
+from heaplab.files import regular_file
 from heaplab.machine.topology import Where
 from heaplab.results import spec
 from heaplab.results.records import Count, Input, Positive, Record, Timing

@@ -7,8 +7,8 @@ import click
 
 from heaplab.cluster import Completion, Plan, ShardState, read_plan, shard_states
 from heaplab.cluster.engines import ENGINES, FORMS, Engine, Submission
-from heaplab.console import Column, console, put_table
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.screen.console import Column, console, put_table
 from heaplab.screen.notes import note
 
 NOT_YET = 1  # exit status of `status` until every shard is complete

@@ -8,8 +8,8 @@ import click
 
 from heaplab.cluster import merged_page, merged_sentences, merging, read_plan
 from heaplab.cluster.merged_tables import over_hosts_tables
-from heaplab.console import console, put
 from heaplab.report.tables.table_parts import print_table
+from heaplab.screen.console import console, put
 
 JSON_NAME = "merged.json"
 

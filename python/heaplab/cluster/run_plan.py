@@ -12,7 +12,6 @@ from typing import Any, Literal
 import click
 from pydantic import Field
 
-from heaplab.arms import chosen_arms
 from heaplab.catalog import contents as catalogs, toml_file
 from heaplab.catalog.contents import Catalog
 from heaplab.cluster import bundle as bundles, plan_pilot
@@ -31,6 +30,7 @@ from heaplab.comparison import chosen_experiments
 from heaplab.comparison.benchmark import Benchmark, benchmark_of
 from heaplab.errors import UsageError
 from heaplab.machine import topology
+from heaplab.options import chosen_arms
 from heaplab.options.arm_options import GIVEN_ALLOCATOR, GivenAllocator
 from heaplab.options.given_options import Subject
 from heaplab.options.option_types import DEFAULT_PARENT, DURATION

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from heaplab.arms import chosen_arms
 from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs, locate
@@ -22,6 +21,7 @@ from heaplab.comparison.run_campaign import opened_at, run_campaign
 from heaplab.comparison.shown_results import without_figure
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import host, setting_proof, topology
+from heaplab.options import chosen_arms
 from heaplab.options.arm_options import GivenAllocator, Settings
 from heaplab.options.given_options import HowOptions
 from heaplab.results import spec, store

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from heaplab import regular_file
 from heaplab.cluster.plan_folder import Plan, Shard
+from heaplab.files import regular_file
 
 TAIL = 1 << 16  # B at the end of a file that are searched for its last records
 

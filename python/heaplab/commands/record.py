@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from heaplab.arms.chosen_arms import BASELINE
+from heaplab.options.chosen_arms import BASELINE
 from heaplab.options.option_types import DURATION, NAMES, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.options.program_command import ProgramCommand
 from heaplab.options.sampling_options import AT, EVERY, SAMPLE

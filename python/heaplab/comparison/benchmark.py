@@ -15,6 +15,7 @@ from heaplab.options.replay_options import refuse_without_trace
 from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm
 from heaplab.results.server_spec import Server
+from heaplab.traces import foreign
 
 MOST_BLOCKS = 200  # where the budget decides
 SUITES = DEFAULT_PARENT / "compare"  # the folder of experiments of the catalog
@@ -39,7 +40,7 @@ def benchmark_of(catalog: Catalog, arms: Sequence[Arm], subject: Subject, quiet:
     Raises HeaplabError if no arm can serve the program.
     """
     program = subject.program
-    if recorded_trace.is_trace(program):
+    if foreign.names_a_trace(program):
         return benchmark_of_trace(catalog, Path(program[0]), subject, quiet)
     refuse_without_trace(subject.replaying)
     if program:

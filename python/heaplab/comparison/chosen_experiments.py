@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from heaplab.campaign.command_line import why_absent
 from heaplab.catalog.contents import Catalog
+from heaplab.catalog.workload_file import why_absent
 from heaplab.errors import UsageError
 from heaplab.results import spec
 from heaplab.screen.notes import note

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from heaplab import claims
-from heaplab.arms import chosen_arms
 from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, trial
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.scale_steps import ScaleStep
@@ -13,6 +12,7 @@ from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import Benchmark, request_of
 from heaplab.comparison.run_compare import named_by_all
+from heaplab.options import chosen_arms
 from heaplab.options.given_options import ComparisonOptions
 from heaplab.results import spec, store
 from heaplab.results.records import Arm

@@ -12,19 +12,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from heaplab import regular_file
 from heaplab.catalog import locate, native
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.given_server import Measured
 from heaplab.comparison.program_experiment import BLOCKS
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.files import regular_file
 from heaplab.options.program_command import TRACE, TWIN
 from heaplab.options.replay_options import PACE, RECORDED
 from heaplab.results import spec
 from heaplab.results.records import Parameter
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.traces import architecture, foreign, tool
+from heaplab.traces import architecture, tool
 from heaplab.traces.tool import ANY_NAME
 from heaplab.twins import drawing, twin_file
 from heaplab.twins.making import make_trace
@@ -70,16 +70,6 @@ ASPECTS = {
         measure="memory",
     ),
 }
-
-
-def is_trace(words: tuple[str, ...]) -> bool:
-    """Whether the words name a trace, whole or damaged, or a twin, in place of a program or an experiment."""
-    if len(words) != 1:
-        return False
-    path = Path(words[0])
-    with contextlib.suppress(UsageError):
-        return path.suffix in (TRACE, TWIN) or foreign.is_trace(path)
-    return False
 
 
 def experiments_of(

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from heaplab.arms import chosen_arms, command_arms
 from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.catalog import contents as catalogs
@@ -25,7 +24,7 @@ from heaplab.comparison.shown_commands import shown_commands
 from heaplab.comparison.shown_results import tell
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import UsageError
-from heaplab.options import replay_options
+from heaplab.options import chosen_arms, command_arms, replay_options
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.measuring_options import refuse_program_beside_suite
 from heaplab.results import spec, store

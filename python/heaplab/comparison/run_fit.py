@@ -8,7 +8,6 @@ from math import inf
 import click
 from rich.markup import escape
 
-from heaplab.arms import chosen_arms
 from heaplab.campaign import plan
 from heaplab.campaign.begin_or_resume import campaign_of
 from heaplab.campaign.measure_run import RunMeasurer
@@ -24,11 +23,12 @@ from heaplab.comparison.least_limit import (
     LimitSearch,
     LimitTrial,
 )
-from heaplab.console import Column, console, put, put_table
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.memory_group import MemoryGroupParent
+from heaplab.options import chosen_arms
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.results.records import Run, Status
+from heaplab.screen.console import Column, console, put, put_table
 from heaplab.screen.notes import note
 from heaplab.text import units
 

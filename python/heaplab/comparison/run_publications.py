@@ -30,9 +30,9 @@ from heaplab.comparison.run_campaign import TO_GO_ON, interrupted, run_campaign
 from heaplab.comparison.shown_results import REPORT_NAME
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.files.output import write_text
 from heaplab.options.given_options import ComparisonOptions, Subject
 from heaplab.options.option_types import DEFAULT_PARENT
-from heaplab.output import write_text
 from heaplab.report.page import report_page, reproduced, reproduction_page, reproduction_pictures
 from heaplab.results import spec, store
 from heaplab.screen.notes import note

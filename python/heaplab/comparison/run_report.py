@@ -9,7 +9,6 @@ import click
 
 from heaplab import analysis, claims as published
 from heaplab.comparison.shown_results import REPORT_NAME, load
-from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.options.option_types import DEFAULT_PARENT, OUTPUT_FILE
 from heaplab.report.machine_readable import export
@@ -17,6 +16,7 @@ from heaplab.report.page import hosts, report_page
 from heaplab.report.tables import power_table
 from heaplab.report.terminal import summary_text
 from heaplab.results import store
+from heaplab.screen.console import console
 from heaplab.screen.notes import note
 
 SUFFIXES = CSV, MARKDOWN, PARQUET = ".csv", ".md", ".parquet"

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from heaplab import analysis
-from heaplab.console import console
 from heaplab.errors import HeaplabError
 from heaplab.report.machine_readable import json_summary
 from heaplab.report.terminal import summary_text
@@ -15,6 +14,7 @@ from heaplab.report.terminal.tuned import Tuned, plain_tuned, print_tuned
 from heaplab.results import store
 from heaplab.results.records import Run, Status
 from heaplab.screen import exit_status
+from heaplab.screen.console import console
 from heaplab.screen.notes import note
 
 REPORT_NAME = "report.html"

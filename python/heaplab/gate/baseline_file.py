@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from heaplab import regular_file
 from heaplab.analysis import Kept
 from heaplab.errors import UsageError, fault_of
+from heaplab.files import regular_file
+from heaplab.files.output import write_text
 from heaplab.machine import callgrind, host
-from heaplab.output import write_text
 from heaplab.results.checked import Spec
 from heaplab.results.records import Parameter
 from heaplab.version import __version__

@@ -12,21 +12,19 @@ from pathlib import Path
 import click
 
 from heaplab import analysis
-from heaplab.arms import chosen_arms, command_arms
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
-from heaplab.comparison import recorded_trace
 from heaplab.comparison.benchmark import Benchmark, benchmark_of, benchmark_of_commands, request_of
 from heaplab.comparison.outlook import BudgetOutlook
 from heaplab.comparison.run_campaign import TO_GO_ON, opened_for, run_campaign
 from heaplab.comparison.shown_results import load, without_figure
 from heaplab.comparison.whole_budget import WholeBudget
-from heaplab.console import console
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.gate import auto_budget
 from heaplab.gate.count_instructions import counted, is_uncounted
 from heaplab.gate.fall_back import PointlessTimes, counts_of_silent
+from heaplab.options import chosen_arms, command_arms
 from heaplab.options.arm_options import GivenAllocator, GivenCommand, allocator_of, command_of, words_of
 from heaplab.options.given_options import GateOptions, Subject
 from heaplab.options.measuring_options import CALLGRIND, COUNTERS, ONLY_CALLGRIND, refuse_program_beside_suite
@@ -35,8 +33,10 @@ from heaplab.options.program_command import TYPED
 from heaplab.report.terminal import gate_output
 from heaplab.results.records import Arm, Run
 from heaplab.results.store import Results
+from heaplab.screen.console import console
 from heaplab.screen.exit_status import DONE
 from heaplab.screen.notes import note
+from heaplab.traces import foreign
 
 WORSE, COULD_NOT_TELL = 3, 4  # exit statuses; the second with --strict
 COUNTED_SHARE = 0.5  # of the budget, for counting beside times
@@ -117,7 +117,7 @@ def is_typed(parameter: str) -> bool:
 def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tuple[str, ...]) -> None:
     """Raise UsageError for commands and programs: only heaplab's workloads read the processor's counters."""
     commands = any(isinstance(arm, GivenCommand) for arm in given)
-    if commands or (program and not recorded_trace.is_trace(program)):
+    if commands or (program and not foreign.names_a_trace(program)):
         raise UsageError(
             "--max-instructions: nothing counts the instructions of a program; add --instructions callgrind"
         )

@@ -6,8 +6,8 @@ import rich.markup
 
 from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
-from heaplab.console import Column
 from heaplab.errors import HeaplabError
+from heaplab.screen.console import Column
 
 PROSE = {"title", "summary", "source", "experiments", "publication", "claim"}
 
@@ -35,7 +35,7 @@ def allocator_rows(catalog: Catalog) -> list[dict[str, Any]]:
 
 
 def workload_rows(catalog: Catalog) -> list[dict[str, Any]]:
-    from heaplab.campaign.command_line import is_here  # here because other kinds read no workloads
+    from heaplab.catalog.workload_file import is_here  # here because other kinds read no workloads
 
     return [
         {

@@ -13,9 +13,9 @@ import rich.markup
 
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
-from heaplab.console import console, put
 from heaplab.machine import host
 from heaplab.report.words.facts import in_words, text_of
+from heaplab.screen.console import console, put
 
 PROGRAM_LIMIT_S = 30.0  # for which a program is observed
 LABEL = 24  # columns of the names beside facts

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.console import console, put_table
 from heaplab.errors import UsageError
 from heaplab.inventory.kinds import KINDS, columns_of
+from heaplab.screen.console import console, put_table
 
 
 def show(extra: tuple[Path, ...], asked: str, *, as_json: bool) -> None:

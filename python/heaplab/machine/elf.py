@@ -15,8 +15,8 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 from elftools.elf.sections import SymbolTableSection
 from elftools.elf.segments import InterpSegment, NoteSegment
 
-from heaplab import regular_file
 from heaplab.errors import UsageError
+from heaplab.files import regular_file
 
 # Names of machines in ELF headers, by the machine name of uname -m.
 MACHINES = {"x86_64": "x64", "aarch64": "AArch64", "riscv64": "RISC-V", "ppc64le": "64-bit PowerPC"}

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from heaplab import regular_file
 from heaplab.errors import UsageError
+from heaplab.files import regular_file
 from heaplab.machine import elf, process_tree
 from heaplab.results.records import Arm, Sample, ServedBy
 

@@ -1,1 +1,1 @@
-"""The options that several commands share, and the types of their values."""
+"""The options that several commands share, the types of their values, and the arms that they name."""

@@ -15,8 +15,8 @@ from typing import Any, Self
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from heaplab import regular_file
 from heaplab.errors import HeaplabError, UsageError, fault_of
+from heaplab.files import regular_file
 from heaplab.results import spec
 from heaplab.results.records import ANY_RECORD, SCHEMA, AnyRecord, Arm, Campaign, End, Host, Run, Timing
 

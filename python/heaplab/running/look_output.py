@@ -6,11 +6,11 @@ from typing import Any
 import rich.console
 import rich.markup
 
-from heaplab.console import Column, put, put_table
 from heaplab.running.serving import Serving
 from heaplab.running.smaps import ProcessMemory
 from heaplab.running.target import user_name, user_of
 from heaplab.running.what_holds import Finding, Look, findings_of, size
+from heaplab.screen.console import Column, put, put_table
 from heaplab.text import units
 
 LABELS = 10  # columns of the labels

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from heaplab.arms.chosen_arms import BASELINE
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.options.chosen_arms import BASELINE
 from heaplab.running.attaching import Attaching
 from heaplab.running.serving import serving
 from heaplab.running.target import Target, target

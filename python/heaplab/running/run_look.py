@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import click
 
-from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.running import look_output
 from heaplab.running.asking import Asking
@@ -14,6 +13,7 @@ from heaplab.running.serving import lost_children, serving
 from heaplab.running.smaps import group_limit, memory_of
 from heaplab.running.target import target
 from heaplab.running.what_holds import Look
+from heaplab.screen.console import console
 
 
 def look(process: str, seconds: float, ask: bool, trim: bool, as_json: bool) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from heaplab.arms.chosen_arms import BASELINE
 from heaplab.errors import UsageError
+from heaplab.options.chosen_arms import BASELINE
 from heaplab.options.option_types import OUTPUT_FILE
 from heaplab.options.program_command import SAMPLE
 from heaplab.running import watch_lines, watch_page

@@ -1,1 +1,1 @@
-"""What a command shows while it works, and its exit status."""
+"""What a command shows on the terminal: tables, notes, steps; and its exit status."""

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.advise.other_ways import Amounts
-from heaplab.console import put
 from heaplab.report.tables.table_parts import Entry, Table, print_table
+from heaplab.screen.console import put
 from heaplab.subsystems.benchmarks import Corners
 from heaplab.subsystems.calibration import Told
 from heaplab.subsystems.judgement import Judgement

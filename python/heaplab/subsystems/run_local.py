@@ -12,10 +12,10 @@ import click
 from heaplab.advise.recorded_profile import recorded_profile
 from heaplab.advise.replaying import Cost, Recording
 from heaplab.advise.ways_tried import compared, pairs_of
-from heaplab.console import console
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
 from heaplab.results.records import Arm
+from heaplab.screen.console import console
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
 from heaplab.subsystems import benchmarks, calibration, local_page, local_tables, patches, resources

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.console import put
 from heaplab.report.tables.table_parts import Entry, Table, print_table
+from heaplab.screen.console import put
 from heaplab.text import units
 from heaplab.trace_report.sampled_callers import SampledCaller, SampledChange, SampledMoment, changes
 from heaplab.trace_report.trace_tables import share, size

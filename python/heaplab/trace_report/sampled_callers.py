@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab.trace_report.trace_changes import name_of
 from heaplab.traces import estimates, wrappers
 from heaplab.traces.estimates import Estimate
 from heaplab.traces.profile import CHAIN, Profile
@@ -69,7 +68,7 @@ def callers_of(profile: Profile, process: ProcessSamples) -> dict[Key, SampledCa
     callers: dict[Key, SampledCaller] = {}
     for number, site in enumerate(process.sites, 1):  # the most bytes first
         frames = profile.frames(number)
-        key = tuple(map(name_of, wrappers.useful_part(frames)[:CHAIN])) if frames else ()
+        key = tuple(place.lasting_name for place in wrappers.useful_part(frames)[:CHAIN]) if frames else ()
         known = callers.get(key) or SampledCaller(profile.chain(number), "\n".join(map(str, frames)))
         callers[key] = replace(
             known,

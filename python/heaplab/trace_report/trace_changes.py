@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
-from pathlib import PurePath
 from statistics import fmean, stdev
 
 from heaplab.report.tables.table_parts import Entry, Table
@@ -12,7 +11,6 @@ from heaplab.text import units
 from heaplab.trace_report.trace_tables import count, duration, size
 from heaplab.traces import wrappers
 from heaplab.traces.profile import Profile, Site
-from heaplab.traces.symbols import Place
 
 MOST_CALLERS = 25
 SHOWN_FUNCTIONS = 3  # functions of a stack in a name
@@ -156,14 +154,9 @@ def by_caller(profile: Profile) -> dict[Caller, Amounts]:
     """
     amounts: dict[Caller, Amounts] = {}
     for site in profile.sites:
-        caller = tuple(map(name_of, wrappers.useful_part(profile.frames(site.number))))
+        caller = tuple(place.lasting_name for place in wrappers.useful_part(profile.frames(site.number)))
         amounts[caller] = amounts.get(caller, NONE) + Amounts.of(site)
     return amounts
-
-
-def name_of(place: Place) -> str:
-    """The name of the function or, without one, of the file: addresses differ between builds."""
-    return place.function if not place.function.startswith("0x") else PurePath(place.module).name or "?"
 
 
 def both(text: Callable[[float], str], old: float, new: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from heaplab.output import write_text
+from heaplab.files.output import write_text
 from heaplab.report.page import html_file
 from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.console import put
 from heaplab.report.tables.table_parts import Table, print_table
+from heaplab.screen.console import put
 from heaplab.trace_report import findings, trace_tables as tables
 from heaplab.trace_report.trace_changes import Changes
 from heaplab.traces.profile import Profile

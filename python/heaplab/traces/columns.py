@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from heaplab.errors import HeaplabError
-from heaplab.output import replacing
+from heaplab.files.output import replacing
 from heaplab.traces import tool
 from heaplab.traces.profile import KINDS, places_of
 

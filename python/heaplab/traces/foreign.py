@@ -1,13 +1,16 @@
 """Traces made from the files of heaptrack and glibc's mtrace."""
 
+import contextlib
 import gzip
 import os
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from heaplab import regular_file
 from heaplab.errors import UsageError
+from heaplab.files import regular_file
+from heaplab.options.program_command import TRACE, TWIN
 from heaplab.traces import tool
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # the first bytes of a trace: docs/trace-format.md
@@ -23,6 +26,16 @@ AT_ONCE = 1 << 20  # bytes
 def is_trace(path: Path) -> bool:
     """Whether a file begins like a trace of heaplab. Raises UsageError if the file cannot be read."""
     return _begins(path, MAGIC)
+
+
+def names_a_trace(words: Sequence[str]) -> bool:
+    """Whether the words name a trace, whole or damaged, or a twin, in place of a program or an experiment."""
+    if len(words) != 1:
+        return False
+    path = Path(words[0])
+    with contextlib.suppress(UsageError):
+        return path.suffix in (TRACE, TWIN) or is_trace(path)
+    return False
 
 
 def make_trace(source: Path, trace: Path, progress: tool.Progress) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import gzip
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from heaplab.output import replacing
+from heaplab.files.output import replacing
 from heaplab.traces import symbols
 from heaplab.traces.profile import Profile, Site
 

@@ -13,9 +13,9 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from heaplab import regular_file
 from heaplab.errors import HeaplabError, UsageError, fault_of
-from heaplab.output import replacing
+from heaplab.files import regular_file
+from heaplab.files.output import replacing
 
 GZIP = b"\x1f\x8b"
 BEGINS = b'{"heaplab_sample":'

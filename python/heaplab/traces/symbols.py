@@ -47,6 +47,11 @@ class Place:
         return self.function not in ("", "?") and not self.function.startswith("0x")
 
     @property
+    def lasting_name(self) -> str:
+        """The name of the function or, without one, of the file: addresses differ between builds."""
+        return self.function if not self.function.startswith("0x") else PurePath(self.module).name or "?"
+
+    @property
     def short(self) -> str:
         """The place as text for a table, without the folders of the file."""
         where = f"{PurePath(self.file).name}:{self.line}" if self.line else PurePath(self.module).name

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path, PurePath
 
-from heaplab import regular_file
 from heaplab.errors import UsageError
+from heaplab.files import regular_file
 from heaplab.traces.symbols import Place
 
 VARIABLE = "HEAPLAB_WRAPPERS"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from heaplab.arms.chosen_arms import BASELINE, arm_of
 from heaplab.catalog import contents as catalogs
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import container, interposition
+from heaplab.options.chosen_arms import BASELINE, arm_of
 from heaplab.options.option_types import HIGH
 from heaplab.options.program_command import SAMPLE, TRACE
 from heaplab.results.records import Arm

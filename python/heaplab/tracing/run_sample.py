@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from heaplab.console import console
 from heaplab.errors import UsageError
+from heaplab.screen.console import console
 from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from heaplab.console import console, put
 from heaplab.errors import UsageError
+from heaplab.files.output import write_text
 from heaplab.options.program_command import TRACE, TWIN
 from heaplab.options.trace_options import EVENTS
-from heaplab.output import write_text
+from heaplab.screen.console import console, put
 from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted

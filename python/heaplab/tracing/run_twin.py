@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from heaplab.console import console, put
 from heaplab.errors import UsageError
+from heaplab.files.output import write_text
 from heaplab.options.program_command import TRACE, TWIN
-from heaplab.output import write_text
+from heaplab.screen.console import console, put
 from heaplab.screen.exit_status import DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted, show

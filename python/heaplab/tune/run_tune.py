@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import click
 
 from heaplab import analysis
-from heaplab.arms import chosen_arms
 from heaplab.catalog import contents as catalogs
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.benchmark import benchmark_of, request_of, with_note
 from heaplab.comparison.shown_results import tell
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.options import chosen_arms
 from heaplab.options.given_options import HowOptions, Subject
 from heaplab.options.program_command import TYPED
 from heaplab.report.terminal.tuned import Tuned, plain_tuned

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from heaplab import regular_file
 from heaplab.catalog import toml_file
 from heaplab.errors import UsageError
-from heaplab.output import write_text
+from heaplab.files import regular_file
+from heaplab.files.output import write_text
 
 FORMAT = 1
 MOST_BLOCKS = 100_000_000

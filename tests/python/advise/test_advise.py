@@ -18,9 +18,9 @@ from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.advise.census import Replays
 from heaplab.advise.replaying import RUNS, Recording, Treatment
 from heaplab.advise.sentences import sentence
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents, locate
 from heaplab.errors import UsageError
+from heaplab.options.chosen_arms import arm_of
 from heaplab.results.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process

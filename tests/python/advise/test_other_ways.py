@@ -11,8 +11,8 @@ from heaplab.advise.answer import Evidence
 from heaplab.advise.census import Census, mean_memory
 from heaplab.advise.other_ways import NOTHING, OtherWay, Savings
 from heaplab.advise.replaying import Cost, Recording, Treatment
-from heaplab.arms.chosen_arms import arm_of
 from heaplab.catalog import contents
+from heaplab.options.chosen_arms import arm_of
 from heaplab.results.records import Arm
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process

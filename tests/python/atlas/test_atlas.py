@@ -15,7 +15,7 @@ from over_days import NAMES, read, records, site_of
 from heaplab.atlas import atlas_files, over_time, regressions
 from heaplab.atlas.atlas_pages import AtlasSite
 from heaplab.atlas.many_campaigns import Atlas, gathered
-from heaplab.regular_file import content_of
+from heaplab.files.regular_file import content_of
 from heaplab.report.pictures import palette
 from heaplab.stats import GateVerdict, Interval, independent_quotient
 

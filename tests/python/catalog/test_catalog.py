@@ -12,10 +12,10 @@ from subprocesses import ran
 
 from heaplab import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
-from heaplab.arms import chosen_arms
 from heaplab.campaign.command_line import options_of
 from heaplab.catalog import contents as catalogs, locate, native
 from heaplab.errors import UsageError
+from heaplab.options import chosen_arms
 from heaplab.results import spec
 from heaplab.results.own_program import OwnProgram
 

@@ -11,10 +11,10 @@ from laboratory import call, success
 from subprocesses import written
 
 from heaplab.analysis import Analysis
-from heaplab.arms import chosen_arms
 from heaplab.catalog import contents as catalogs, locate, native, obtain
 from heaplab.catalog.native import needed
 from heaplab.machine.execute import environment_for
+from heaplab.options import chosen_arms
 from heaplab.report.tables import metric_tables
 from heaplab.results import store
 from heaplab.results.own_program import MUTATOR

@@ -18,6 +18,7 @@ from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
 from heaplab.results.own_program import REPLAY
 from heaplab.results.records import Run
+from heaplab.traces import foreign
 
 pytestmark = pytest.mark.starts_programs
 
@@ -36,11 +37,11 @@ def laboratory(tmp_path: Path) -> Laboratory:
 
 def test_a_trace_is_known_by_its_name_or_its_first_bytes(trace: Path) -> None:
     other = trace.rename(trace.with_name("redis"))
-    assert recorded_trace.is_trace((str(other),))
-    assert recorded_trace.is_trace(("no/such.trace",))
-    assert not recorded_trace.is_trace((str(other), "argument"))
-    assert not recorded_trace.is_trace(("/bin/true",))
-    assert not recorded_trace.is_trace(())
+    assert foreign.names_a_trace((str(other),))
+    assert foreign.names_a_trace(("no/such.trace",))
+    assert not foreign.names_a_trace((str(other), "argument"))
+    assert not foreign.names_a_trace(("/bin/true",))
+    assert not foreign.names_a_trace(())
 
 
 def test_each_pass_replays_the_same_file(trace: Path) -> None:

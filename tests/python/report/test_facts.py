@@ -8,10 +8,10 @@ from click.testing import CliRunner
 from heaplab.campaign import memory_needs
 from heaplab.catalog import contents
 from heaplab.commands import commands
-from heaplab.console import console, put
 from heaplab.inventory import kinds, run_doctor
 from heaplab.machine import host
 from heaplab.report.words.facts import in_words, text_of
+from heaplab.screen.console import console, put
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from laboratory import called
 from subprocesses import HEAPLAB, until
 
 from heaplab.advise.growth import growths_of
-from heaplab.arms.chosen_arms import BASELINE
 from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.options.chosen_arms import BASELINE
 from heaplab.running import run_attach
 from heaplab.running.attaching import Attaching
 from heaplab.running.serving import serving

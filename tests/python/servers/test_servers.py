@@ -15,8 +15,8 @@ from laboratory import WARM, Laboratory, refusal, success
 from subprocesses import compiled, executable, ran, until
 
 from heaplab.analysis import Analysis
-from heaplab.campaign.command_line import matching, why_absent
 from heaplab.catalog import contents as catalogs
+from heaplab.catalog.workload_file import matching, why_absent
 from heaplab.comparison import given_server
 from heaplab.errors import HeaplabError
 from heaplab.machine import host, process_tree

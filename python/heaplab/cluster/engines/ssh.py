@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from heaplab import regular_file
 from heaplab.cluster.engines import copies, worker
 from heaplab.cluster.engines.engine import Held, Submission, answer, engine_folder, said
 from heaplab.cluster.plan_folder import FILE_NAME, Plan
 from heaplab.errors import HeaplabError, UsageError, fault_of
+from heaplab.files import regular_file
 from heaplab.text import units
 
 RECORD = "ssh.json"

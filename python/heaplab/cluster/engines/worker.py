@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from heaplab.cluster.engines.engine import engine_folder
 from heaplab.cluster.plan_folder import Plan
 from heaplab.errors import UsageError
-from heaplab.output import replacing
+from heaplab.files.output import replacing
 
 FILE_NAME = "work"
 NEEDED = ("flock", "setsid")  # both of util-linux

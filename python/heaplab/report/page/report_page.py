@@ -8,7 +8,7 @@ from typing import Any
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Study, power_of
 from heaplab.claims import ClaimOutcome, evaluate_study
-from heaplab.output import write_text
+from heaplab.files.output import write_text
 from heaplab.report.choices import situation_figure
 from heaplab.report.choices.choice import choices
 from heaplab.report.page import html_file

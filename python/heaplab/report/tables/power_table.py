@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.analysis import Analysis, Outlook, Power, power_of
-from heaplab.console import put, put_table
 from heaplab.report.tables.table_parts import Entry, Table, columns_of
 from heaplab.report.words.next_steps import DAY_S
+from heaplab.screen.console import put, put_table
 from heaplab.stats import THRESHOLD, finite
 from heaplab.text import units
 

@@ -6,7 +6,7 @@ from math import log2
 from rich.console import Console
 from rich.markup import escape
 
-from heaplab.console import Column, put, put_table
+from heaplab.screen.console import Column, put, put_table
 from heaplab.stats import Interval
 
 

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.analysis import Gate, GateCell, GateOutcome
-from heaplab.console import Column, put, put_table
 from heaplab.report.tables.metric_tables import cell_name
 from heaplab.report.words import beyond_malloc
+from heaplab.screen.console import Column, put, put_table
 from heaplab.stats import LEVEL, GateVerdict, finite
 from heaplab.text import markdown, units
 

@@ -17,7 +17,6 @@ from heaplab.analysis import (
     worst_cells,
 )
 from heaplab.claims import ClaimOutcome, ClaimResult
-from heaplab.console import GAP, Column, put, put_command, put_table
 from heaplab.report.choices.choice import choices
 from heaplab.report.tables.aspect_answer import (
     METRICS,
@@ -37,6 +36,7 @@ from heaplab.report.words.causes import Cause, causes, sentences
 from heaplab.report.words.next_steps import Step, next_steps
 from heaplab.results import spec
 from heaplab.results.records import Run
+from heaplab.screen.console import GAP, Column, put, put_command, put_table
 from heaplab.stats import LEVEL, Interval
 from heaplab.text import units
 

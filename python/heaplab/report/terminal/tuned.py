@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from heaplab.analysis import Analysis
-from heaplab.console import put, put_command
 from heaplab.report.words import beyond_malloc, wording
 from heaplab.report.words.advice import answer
 from heaplab.report.words.next_steps import start_command
 from heaplab.results.records import Arm
 from heaplab.results.server_spec import idle_memory
+from heaplab.screen.console import put, put_command
 from heaplab.stats import Verdict
 
 INDENT = 2

@@ -14,13 +14,13 @@ from laboratory import WARM, Laboratory, failure, refusal, success
 from subprocesses import OVER_LIBC, SHARED, compiled
 
 from heaplab.analysis import TIME_ONLY, Analysis, effects
-from heaplab.arms import chosen_arms
 from heaplab.catalog import allocator_spec, contents as catalogs, locate
 from heaplab.catalog.contents import Catalog, joined
 from heaplab.inventory import run_doctor
 from heaplab.machine import huge_pages, setting_proof
 from heaplab.machine.execute import execute, plain_environment
 from heaplab.machine.watch import Limits
+from heaplab.options import chosen_arms
 from heaplab.options.arm_options import GIVEN_ALLOCATOR, GIVEN_COMMAND, GIVEN_FACTORIAL
 from heaplab.report.page.report_page import render
 from heaplab.report.tables.effects_table import effects_table

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from heaplab import console
-from heaplab.console import Column, put, put_command, put_table
+from heaplab.screen import console
+from heaplab.screen.console import Column, put, put_command, put_table
 
 NAMES = ["glibc", "scalloc-huge-pages-no-madvise"]
 FIGURES = [
