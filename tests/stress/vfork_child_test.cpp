@@ -5,7 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
@@ -15,6 +17,9 @@
 #include "base/rseq_area.h"
 #include "check/children.h"
 #include "check/message.h"
+#if defined(__x86_64__)
+#include "single_stepper.h"
+#endif
 
 namespace heaplab::check {
 namespace {
@@ -140,6 +145,85 @@ TEST(vfork_child, shares_no_block_with_the_threads_of_its_parent) {
     ASSERT_TRUE(exchange_blocks(round + 1));
   }
 }
+
+#if defined(__x86_64__)
+
+// --- in a handler, where the child may not allocate, but the parent is inside malloc, free or vfork ---
+
+volatile unsigned handled = 0, failed = 0;
+
+void have_a_child(int) {
+  handled = handled + 1;
+  const pid_t child = vfork();
+  if (child == 0) {
+    if (handled % 64 == 0) execl("/bin/true", "true", nullptr);
+    _exit(0);
+  }
+  if (status_of(child) != 0) failed = failed + 1;
+}
+
+constexpr std::size_t used_sizes[] = {1, 48, 63, 200, 4000, 20'000};
+
+// Two blocks of each size.
+class some_blocks {
+public:
+  void allocate() {
+    for (unsigned i = 0; i < all_.size(); ++i) all_[i] = std::malloc(size_of(i));
+  }
+  void free() const {
+    for (void* const block : all_) std::free(block);
+  }
+  void fill() const {
+    for (unsigned i = 0; i < all_.size(); ++i) testing::fill(all_[i], size_of(i), i);
+  }
+  bool are_intact() const {
+    for (unsigned i = 0; i < all_.size(); ++i)
+      if (!holds(all_[i], size_of(i), i)) return false;
+    return true;
+  }
+
+private:
+  static std::size_t size_of(std::size_t index) { return used_sizes[index % std::size(used_sizes)]; }
+
+  std::array<void*, 2 * std::size(used_sizes)> all_;
+};
+
+TEST(vfork_child, of_a_handler_that_interrupts_the_library_at_any_instruction_leaves_the_heap_sound) {
+  alarm(60);
+  const bool usual = begin_sequences();
+  some_blocks kept, foreign, mine;
+  kept.allocate(), kept.fill();
+  std::thread([&] { foreign.allocate(); }).join();
+  struct sigaction action = {}, before;
+  action.sa_handler = have_a_child;
+  sigaction(SIGUSR1, &action, &before);
+  {
+    static volatile unsigned stops = 0;
+    static const unsigned every = 10 / rounds(10);
+    const stepped_library stepped([] {
+      stops = stops + 1;
+      if (stops % every == 0) raise(SIGUSR1);
+    });
+    stepped_library::run([&] {
+      foreign.free(), mine.allocate();
+      EXPECT_EQ(status_in_child([] { return true; }), 0);
+    });
+    mine.fill();
+    EXPECT_TRUE(kept.are_intact() && mine.are_intact());
+    stepped_library::run([&] { mine.free(); });
+  }
+  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_GT(handled, 0U);
+  EXPECT_EQ(failed, 0U);
+  EXPECT_EQ(begin_sequences(), usual);
+  EXPECT_TRUE(kept.are_intact());
+  kept.free();
+  EXPECT_TRUE(exchange_blocks(1));
+  std::thread([] { EXPECT_TRUE(exchange_blocks(2)); }).join();
+  alarm(0);
+}
+
+#endif
 
 }  // namespace
 }  // namespace heaplab::check
