@@ -226,7 +226,7 @@ public:
   bool is_stopped(unsigned cpu) const { return is_stopped_[cpu]; }
 
   // Takes every block that waits on a stopped CPU and calls take(kind, block), after the block has left its
-  // stack. The limits are the first again.
+  // stack. Each stack begins again with the limit that it had at first.
   template <class Take>
   void take_all(unsigned cpu, Take&& take) {
     word* const words = stacks_of(cpu);

@@ -457,7 +457,7 @@ TEST(hardened, a_freed_block_stays_out_of_use_for_a_while) {
     EXPECT_NE(other, block) << "after " << turn << " frees";
     free_now(other);
   }
-  // And no longer.
+  // The quarantine is full of later blocks, so that the first block leaves it.
   bytes* const again = make(size);
   EXPECT_EQ(again, block);
   free_now(again);

@@ -17,7 +17,7 @@ from heaplab.options.trace_options import PROCESS
     "--recordings",
     type=click.IntRange(1, 100),
     default=3,
-    help="How often PROGRAM is recorded for --update, and else before anything is said to have grown.",
+    help="How often PROGRAM is recorded, for --update or before a call site is said to have grown.",
 )
 @PROCESS
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a table for a pull request's comment.")

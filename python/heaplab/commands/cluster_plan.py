@@ -44,8 +44,8 @@ class PlanCommand(ProgramCommand):
 @click.option(
     "--shards",
     type=click.IntRange(1),
-    help="Divide the blocks or the budget of every node, into so many shards of all nodes together: short "
-    "shards lose less when a node is taken away.  [default: one for each node]",
+    help="How many shards the plan has, of all nodes together; each has a part of a node's blocks or budget. "
+    "Short shards lose less when a node is taken away.  [default: one for each node]",
 )
 @click.option(
     "--thread-counts",

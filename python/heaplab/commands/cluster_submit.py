@@ -21,7 +21,7 @@ from heaplab.options.option_types import FOLDER, OUTPUT_FILE
     default="",
     show_default=False,
     metavar="FILE|NAME,NAME...",
-    help="With --on ssh: the hosts.  [default: those of the plan, or as before]",
+    help="With --on ssh: the hosts.  [default: those of the plan, or of the last submit]",
 )
 @click.option(
     "--copy-to",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import exp, gamma, inf, log, log1p, pi, sqrt
 from statistics import NormalDist
 
-PRECISE = 1e-14  # relative, where a continued fraction ends
+PRECISE = 1e-14  # relative change by a term, below which the continued fraction ends
 STEPS = 50  # of Newton's method; six suffice unless the tail is tiny
 
 

@@ -85,7 +85,7 @@ def read(path: Path, mean: int, now_ms: int) -> RawSample | None:
     finally:
         os.close(descriptor)
     blocks = later.blocks
-    if len(earlier.blocks) <= len(blocks):  # tables that are new in the second look have no first
+    if len(earlier.blocks) <= len(blocks):  # rows added in between were read once: left out
         stable = earlier.blocks == blocks[: len(earlier.blocks)]
         blocks = blocks[: len(earlier.blocks)][stable]
     texts = {

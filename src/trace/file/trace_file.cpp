@@ -191,7 +191,7 @@ void trace_file::enter(const index_entry& frame) {
                      type <= static_cast<std::uint16_t>(frame_type::build_ids) &&
                      !is_type(frame, frame_type::index);
   if (!known) return;  // of a later minor version
-  // Where frames are lost, whole processes may be.
+  // A damaged file may have lost the frames that introduce a process: numbers may then have gaps.
   const std::size_t most = scanning_ ? most_processes : processes_.size();
   if (frame.process > most) {
     reject(frame, "it is of process " + std::to_string(frame.process) + ", and " +

@@ -55,7 +55,7 @@ public:
   // Lines on code addresses: where names are known and modules are not.
   void add_names(std::string_view lines);
 
-  // The last frame of the process.
+  // Writes the last frame of the process.
   void end_process(const properties& summary);
 
   // Writes the index. The file is complete only then.

@@ -64,8 +64,8 @@ public:
   }
 
 private:
-  // Holds an object. Arrays have numbers of holders: a swap moves the number, and with it the object and its
-  // size. Every number is in one place, so that a holder belongs to one thread or to one shared place.
+  // An object with its size. Threads and shared places hold the numbers of holders, and swap numbers. Every
+  // number is in one place, so that a holder belongs to one thread or to one shared place.
   struct alignas(cache_line_bytes) holder {
     harness::block object;
     std::uint64_t allocated_by = 0;  // number of the life

@@ -25,7 +25,7 @@ struct block {
 // at once, because nothing else in the process can be relied on.
 [[noreturn, gnu::noinline, gnu::cold]] void broken_block(block broken, const char* what);
 
-// The same for a fault in many blocks together. `what` says what was expected.
+// Ends the program like broken_block, where no single block is known. `what` says what was expected.
 [[noreturn, gnu::noinline, gnu::cold]] void broken_contents(const char* what);
 
 // The alignment that malloc guarantees for a block of this size: that of the largest fundamental type that
