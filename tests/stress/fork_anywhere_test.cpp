@@ -85,8 +85,9 @@ TEST(fork_anywhere, without_handlers_at_every_instruction_of_another_thread) {
   fork_at_every_instruction(fork_raw);
 }
 
-// Beyond 32 threads for each processor, threads of scalloc share spans, each with every n-th of the later ones
-// on n processors. So n - 1 short-lived threads come between the thread that forks and the interrupted one.
+// Beyond 32 threads for each processor, threads of scalloc share spans: on n processors every n-th thread
+// those of the first. So n - 1 short-lived threads come between the thread that forks and the interrupted
+// thread.
 TEST(fork_anywhere, where_many_threads_are_at_every_instruction_of_another_thread) {
   const long processors = sysconf(_SC_NPROCESSORS_CONF), most = 32 * processors;
   std::latch have_blocks(most), may_end(1);
