@@ -3,7 +3,7 @@
 A table is kept cell by cell. The points of a curve are not printed; only ratios stated in the text are kept.
 """
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, PositiveFloat, model_validator
 
@@ -67,6 +67,21 @@ class Published(Spec):
     read: str  # what the numbers were read from, and how precisely; without numbers, why there are none
     tables: list[PublishedTable] = []
     ratios: list[StatedRatio] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_what_a_table_shares(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """`like` names the last table before with that number: what a table does not say is as there."""
+        known: dict[str, dict[str, Any]] = {}
+        tables = []
+        for table in content.get("tables", []):
+            own = {key: value for key, value in table.items() if key != "like"}
+            if (like := table.get("like", "")) and like not in known:
+                raise ValueError(f"tables: no table before has the number {like!r}")
+            shared = known.get(like, {})
+            tables.append(shared | own | {"at": shared.get("at", {}) | own.get("at", {})})
+            known[own.get("number", "")] = tables[-1]
+        return content | {"tables": tables}
 
     def tables_of(self, experiment: str, metric: str) -> list[PublishedTable]:
         return [table for table in self.tables if (table.experiment, table.metric) == (experiment, metric)]

@@ -101,3 +101,15 @@ def test_a_field_is_found_by_its_row_and_column() -> None:
     assert table.printed(64, 2) == 0.25
     assert table.printed(128, 2) is None
     assert table.printed(64, 4) is None
+
+
+def test_a_table_says_what_it_does_not_share_with_another() -> None:
+    first = {"number": "Table 1", "experiment": "a/b", "metric": "time", "unit": "s", "across": "x"}
+    first |= {"at": {"threads": 1, "size": 8}, "columns": [1, 2], "rows": {"a": [1.0, 2.0]}}
+    second = {"number": "Table 2", "like": "Table 1", "at": {"threads": 2}, "rows": {"a": [3.0, 4.0]}}
+    content = {"id": "paper", "read": "as printed", "tables": [first, second]}
+    whole = first | {"number": "Table 2", "at": {"threads": 2, "size": 8}, "rows": second["rows"]}
+    published = toml_file.checked(Published, Path("paper.toml"), content)
+    assert published.tables[1] == toml_file.checked(PublishedTable, Path("paper.toml"), whole)
+    with pytest.raises(UsageError, match="no table before has the number 'Table 3'"):
+        toml_file.checked(Published, Path("paper.toml"), content | {"tables": [second | {"like": "Table 3"}]})

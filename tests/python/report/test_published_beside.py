@@ -30,7 +30,8 @@ def printed(number: str, rows: dict[str, list[float]], **more: Any) -> Published
 
 
 def published(*tables: PublishedTable, ratios: list[StatedRatio] | None = None) -> Published:
-    return Published(id="p0213", read="As printed.", tables=list(tables), ratios=ratios or [])
+    content = {"tables": [table.model_dump() for table in tables], "ratios": ratios or []}
+    return Published.model_validate({"id": "p0213", "read": "As printed."} | content)
 
 
 def rows_of(found: published_beside.WithPublished) -> dict[str, list[str]]:
