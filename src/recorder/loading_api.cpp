@@ -42,7 +42,8 @@ std::uint64_t changes_so_far() {
 
 HEAPLAB_SLOW_PATH void before_change() {
   thread_state& state = this_thread;
-  if (!record_here(state) && !sample_here(state)) return;
+  const trace::recording seen = recording_state();
+  if (!record_here(state, seen) && !sample_here(state, seen)) return;
   const errno_keeper keep;
   const doing own(state, activity::own);
   const std::uint64_t changes = changes_so_far();

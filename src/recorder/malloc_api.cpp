@@ -1,4 +1,7 @@
 // The C allocation functions: each calls the function below and passes results and errors on unchanged.
+//
+// While blocks are sampled, most calls jump to the function below without a stack frame of their own
+// (tests/codegen).
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -24,7 +27,39 @@ HEAPLAB_SLOW_PATH void* move_early(void* block, std::size_t size, const call_sit
   return moved;
 }
 
-HEAPLAB_FAST_PATH void* resize(kind from, kind to, void* block, std::size_t size, const call_site& site) {
+// The alignment to record. The function below refuses or rounds an alignment that is no power of two; the
+// record then holds none.
+std::uint8_t recorded(std::size_t alignment) {
+  return is_power_of_two(alignment) ? log2_of(alignment) : std::uint8_t{0};
+}
+
+// Looks closer at a call. It is jumped to, so that its return address and frame are those of the call.
+template <kind k, auto function, class... Arguments>
+HEAPLAB_OUT_OF_LINE void* acquire_closely(std::size_t size, std::uint8_t alignment_log2,
+                                          Arguments... arguments) {
+  return acquire(k, size, alignment_log2, HEAPLAB_SITE, [=] { return (next.*function)(arguments...); });
+}
+
+// `arguments` are those of the function below that does the same.
+template <kind k, auto function, class... Arguments>
+HEAPLAB_FAST_PATH void* acquire_by(std::size_t size, std::size_t alignment, Arguments... arguments) {
+  if (passes(size)) [[likely]]
+    return (next.*function)(arguments...);
+  return acquire_closely<k, function>(size, recorded(alignment), arguments...);
+}
+
+HEAPLAB_OUT_OF_LINE int posix_memalign_closely(void** result, std::size_t alignment, std::size_t size) {
+  int error = 0;
+  acquire(kind::posix_memalign, size, recorded(alignment), HEAPLAB_SITE, [&]() -> void* {
+    error = next.posix_memalign(result, alignment, size);
+    return error == 0 ? *result : nullptr;
+  });
+  return error;
+}
+
+template <kind from, kind to>
+HEAPLAB_OUT_OF_LINE void* resize_closely(void* block, std::size_t size) {
+  const call_site site = HEAPLAB_SITE;
   const auto call = [=] { return next.realloc(block, size); };
   if (block == nullptr) return acquire(to, size, 0, site, call);
   if (early.owns(block)) [[unlikely]]
@@ -32,36 +67,57 @@ HEAPLAB_FAST_PATH void* resize(kind from, kind to, void* block, std::size_t size
   return reallocate(from, to, block, size, site, call);
 }
 
-// The alignment to record. The function below refuses or rounds an alignment that is no power of two; the
-// record then holds none.
-std::uint8_t recorded(std::size_t alignment) {
-  return is_power_of_two(alignment) ? log2_of(alignment) : std::uint8_t{0};
+template <kind from, kind to>
+HEAPLAB_FAST_PATH void* resize(void* block, std::size_t size) {
+  if (is_no_sample(block) && passes(size)) [[likely]]
+    return next.realloc(block, size);
+  return resize_closely<from, to>(block, size);
+}
+
+template <kind k, auto function, class... Sizes>
+HEAPLAB_OUT_OF_LINE void release_closely(void* block, std::size_t size, std::size_t alignment,
+                                         Sizes... sizes) {
+  if (early.owns(block)) [[unlikely]]
+    return;
+  const std::size_t recorded = is_power_of_two(alignment) ? alignment : 0;
+  release(k, block, size, recorded, HEAPLAB_CALLER, [=] { (next.*function)(block, sizes...); });
+}
+
+// The function below that does the same is called with the block and the `sizes`.
+template <kind k, auto function, class... Sizes>
+HEAPLAB_FAST_PATH void release_by(void* block, std::size_t size, std::size_t alignment, Sizes... sizes) {
+  if (is_no_sample(block)) [[likely]]
+    return (next.*function)(block, sizes...);
+  release_closely<k, function>(block, size, alignment, sizes...);
 }
 
 }  // namespace
 }  // namespace heaplab::recorder
 
-using heaplab::recorder::acquire;
+using heaplab::recorder::acquire_by;
 using heaplab::recorder::early;
 using heaplab::recorder::next;
-using heaplab::recorder::recorded;
-using heaplab::recorder::release;
+using heaplab::recorder::passes;
+using heaplab::recorder::posix_memalign_closely;
+using heaplab::recorder::release_by;
+using heaplab::recorder::resize;
 using heaplab::trace::kind;
+using functions = heaplab::recorder::next_functions;
 
 extern "C" {
 
 HEAPLAB_EXPORT void* malloc(std::size_t size) noexcept {
-  return acquire(kind::malloc, size, 0, HEAPLAB_SITE, [=] { return next.malloc(size); });
+  return acquire_by<kind::malloc, &functions::malloc>(size, 0, size);
 }
 
 HEAPLAB_EXPORT void* calloc(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
-  return acquire(kind::calloc, bytes, 0, HEAPLAB_SITE, [=] { return next.calloc(count, size); });
+  return acquire_by<kind::calloc, &functions::calloc>(bytes, 0, count, size);
 }
 
 HEAPLAB_EXPORT void* realloc(void* block, std::size_t size) noexcept {
-  return heaplab::recorder::resize(kind::realloc_from, kind::realloc_to, block, size, HEAPLAB_SITE);
+  return resize<kind::realloc_from, kind::realloc_to>(block, size);
 }
 
 // Not every library has reallocarray, whose meaning is the same everywhere.
@@ -71,54 +127,42 @@ HEAPLAB_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t si
     errno = ENOMEM;
     return nullptr;
   }
-  return heaplab::recorder::resize(kind::reallocarray_from, kind::reallocarray_to, block, bytes,
-                                   HEAPLAB_SITE);
+  return resize<kind::reallocarray_from, kind::reallocarray_to>(block, bytes);
 }
 
 HEAPLAB_EXPORT void free(void* block) noexcept {
-  if (early.owns(block)) [[unlikely]]
-    return;
-  release(kind::free, block, 0, 0, HEAPLAB_CALLER, [=] { next.free(block); });
+  release_by<kind::free, &functions::free>(block, 0, 0);
 }
 
 HEAPLAB_EXPORT void free_sized(void* block, std::size_t size) noexcept {
-  if (early.owns(block)) [[unlikely]]
-    return;
-  release(kind::free_sized, block, size, 0, HEAPLAB_CALLER, [=] { next.free_sized(block, size); });
+  release_by<kind::free_sized, &functions::free_sized>(block, size, 0, size);
 }
 
 HEAPLAB_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) noexcept {
-  if (early.owns(block)) [[unlikely]]
-    return;
-  release(kind::free_aligned_sized, block, size, heaplab::is_power_of_two(alignment) ? alignment : 0,
-          HEAPLAB_CALLER, [=] { next.free_aligned_sized(block, alignment, size); });
+  release_by<kind::free_aligned_sized, &functions::free_aligned_sized>(block, size, alignment, alignment,
+                                                                       size);
 }
 
 HEAPLAB_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {
-  int error = 0;
-  acquire(kind::posix_memalign, size, recorded(alignment), HEAPLAB_SITE, [&]() -> void* {
-    error = next.posix_memalign(result, alignment, size);
-    return error == 0 ? *result : nullptr;
-  });
-  return error;
+  if (passes(size)) [[likely]]
+    return next.posix_memalign(result, alignment, size);
+  return posix_memalign_closely(result, alignment, size);
 }
 
 HEAPLAB_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return acquire(kind::aligned_alloc, size, recorded(alignment), HEAPLAB_SITE,
-                 [=] { return next.aligned_alloc(alignment, size); });
+  return acquire_by<kind::aligned_alloc, &functions::aligned_alloc>(size, alignment, alignment, size);
 }
 
 HEAPLAB_EXPORT void* memalign(std::size_t alignment, std::size_t size) noexcept {
-  return acquire(kind::memalign, size, recorded(alignment), HEAPLAB_SITE,
-                 [=] { return next.memalign(alignment, size); });
+  return acquire_by<kind::memalign, &functions::memalign>(size, alignment, alignment, size);
 }
 
 HEAPLAB_EXPORT void* valloc(std::size_t size) noexcept {
-  return acquire(kind::valloc, size, 0, HEAPLAB_SITE, [=] { return next.valloc(size); });
+  return acquire_by<kind::valloc, &functions::valloc>(size, 0, size);
 }
 
 HEAPLAB_EXPORT void* pvalloc(std::size_t size) noexcept {
-  return acquire(kind::pvalloc, size, 0, HEAPLAB_SITE, [=] { return next.pvalloc(size); });
+  return acquire_by<kind::pvalloc, &functions::pvalloc>(size, 0, size);
 }
 
 HEAPLAB_EXPORT std::size_t malloc_usable_size(void* block) noexcept {

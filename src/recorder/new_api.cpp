@@ -40,25 +40,50 @@ HEAPLAB_SLOW_PATH void* new_nothrow_slow(kind k, std::size_t size, std::size_t a
   return nullptr;
 }
 
-// `alignment` 0: a form without alignment.
-HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
-  if (alignment != 0 && !is_power_of_two(alignment)) throw_bad_alloc();
+// Look closer at a call. They are jumped to, so that their return address and frame are those of the call.
+HEAPLAB_OUT_OF_LINE void* new_closely(kind k, std::size_t size, std::size_t alignment) {
+  const call_site site = HEAPLAB_SITE;
   void* const block = try_new(k, size, alignment, site);
   return block != nullptr ? block : new_slow(k, size, alignment, site);
 }
 
-HEAPLAB_FAST_PATH void* new_block_nothrow(kind k, std::size_t size, std::size_t alignment,
-                                          const call_site& site) noexcept {
-  if (alignment != 0 && !is_power_of_two(alignment)) return nullptr;
+HEAPLAB_OUT_OF_LINE void* new_nothrow_closely(kind k, std::size_t size, std::size_t alignment) noexcept {
+  const call_site site = HEAPLAB_SITE;
   void* const block = try_new(k, size, alignment, site);
   return block != nullptr ? block : new_nothrow_slow(k, size, alignment, site);
 }
 
-HEAPLAB_FAST_PATH void delete_block(kind k, void* block, std::size_t size, std::size_t alignment,
-                                    std::uint64_t caller) {
+HEAPLAB_OUT_OF_LINE void delete_closely(kind k, void* block, std::size_t size, std::size_t alignment) {
   if (early.owns(block)) [[unlikely]]
     return;
-  release(k, block, size, alignment, caller, [=] { next.free(block); });
+  release(k, block, size, alignment, HEAPLAB_CALLER, [=] { next.free(block); });
+}
+
+// A block for a call that needs no closer look; null: the call needs that, or there is no memory.
+HEAPLAB_FAST_PATH void* passed(std::size_t size, std::size_t alignment) {
+  if (!passes(size)) return nullptr;
+  return alignment <= malloc_alignment ? next.malloc(size) : next.aligned_alloc(alignment, size);
+}
+
+// `alignment` 0: a form without alignment.
+HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment) {
+  if (alignment != 0 && !is_power_of_two(alignment)) throw_bad_alloc();
+  if (void* const block = passed(size, alignment)) [[likely]]
+    return block;
+  return new_closely(k, size, alignment);
+}
+
+HEAPLAB_FAST_PATH void* new_block_nothrow(kind k, std::size_t size, std::size_t alignment) noexcept {
+  if (alignment != 0 && !is_power_of_two(alignment)) return nullptr;
+  if (void* const block = passed(size, alignment)) [[likely]]
+    return block;
+  return new_nothrow_closely(k, size, alignment);
+}
+
+HEAPLAB_FAST_PATH void delete_block(kind k, void* block, std::size_t size, std::size_t alignment) {
+  if (is_no_sample(block)) [[likely]]
+    return next.free(block);
+  delete_closely(k, block, size, alignment);
 }
 
 // The program's form, if the program has replaced `ours`; otherwise null.
@@ -106,28 +131,28 @@ namespace own = heaplab::recorder;
 // --- new ---
 
 HEAPLAB_EXPORT void* operator new(std::size_t size) {
-  return new_block(kind::new_object, size, 0, HEAPLAB_SITE);
+  return new_block(kind::new_object, size, 0);
 }
 
 HEAPLAB_EXPORT void* operator new[](std::size_t size) {
   if (auto* const theirs = replaced<plain_new>(::operator new, own::own_new)) return theirs(size);
-  return new_block(kind::new_array, size, 0, HEAPLAB_SITE);
+  return new_block(kind::new_array, size, 0);
 }
 
 HEAPLAB_EXPORT void* operator new(std::size_t size, std::align_val_t alignment) {
-  return new_block(kind::new_object, size, bytes_of(alignment), HEAPLAB_SITE);
+  return new_block(kind::new_object, size, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment) {
   if (auto* const theirs = replaced<aligned_new>(::operator new, own::own_aligned_new))
     return theirs(size, alignment);
-  return new_block(kind::new_array, size, bytes_of(alignment), HEAPLAB_SITE);
+  return new_block(kind::new_array, size, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   if (auto* const theirs = replaced<plain_new>(::operator new, own::own_new))
     return call_nothrow(theirs, size);
-  return new_block_nothrow(kind::new_object_nothrow, size, 0, HEAPLAB_SITE);
+  return new_block_nothrow(kind::new_object_nothrow, size, 0);
 }
 
 // The array form calls the program's array form or, if there is none, the program's form for objects.
@@ -136,14 +161,14 @@ HEAPLAB_EXPORT void* operator new[](std::size_t size, const std::nothrow_t&) noe
     return call_nothrow(theirs, size);
   if (auto* const theirs = replaced<plain_new>(::operator new, own::own_new))
     return call_nothrow(theirs, size);
-  return new_block_nothrow(kind::new_array_nothrow, size, 0, HEAPLAB_SITE);
+  return new_block_nothrow(kind::new_array_nothrow, size, 0);
 }
 
 HEAPLAB_EXPORT void* operator new(std::size_t size, std::align_val_t alignment,
                                   const std::nothrow_t&) noexcept {
   if (auto* const theirs = replaced<aligned_new>(::operator new, own::own_aligned_new))
     return call_nothrow(theirs, size, alignment);
-  return new_block_nothrow(kind::new_object_nothrow, size, bytes_of(alignment), HEAPLAB_SITE);
+  return new_block_nothrow(kind::new_object_nothrow, size, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment,
@@ -152,46 +177,46 @@ HEAPLAB_EXPORT void* operator new[](std::size_t size, std::align_val_t alignment
     return call_nothrow(theirs, size, alignment);
   if (auto* const theirs = replaced<aligned_new>(::operator new, own::own_aligned_new))
     return call_nothrow(theirs, size, alignment);
-  return new_block_nothrow(kind::new_array_nothrow, size, bytes_of(alignment), HEAPLAB_SITE);
+  return new_block_nothrow(kind::new_array_nothrow, size, bytes_of(alignment));
 }
 
 // --- delete ---
 
 HEAPLAB_EXPORT void operator delete(void* block) noexcept {
-  delete_block(kind::delete_object, block, 0, 0, HEAPLAB_CALLER);
+  delete_block(kind::delete_object, block, 0, 0);
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block) noexcept {
   if (auto* const theirs = replaced<plain_delete>(::operator delete, own::own_delete)) return theirs(block);
-  delete_block(kind::delete_array, block, 0, 0, HEAPLAB_CALLER);
+  delete_block(kind::delete_array, block, 0, 0);
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, std::align_val_t alignment) noexcept {
-  delete_block(kind::delete_object, block, 0, bytes_of(alignment), HEAPLAB_CALLER);
+  delete_block(kind::delete_object, block, 0, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block, std::align_val_t alignment) noexcept {
   if (auto* const theirs = replaced<aligned_delete>(::operator delete, own::own_aligned_delete))
     return theirs(block, alignment);
-  delete_block(kind::delete_array, block, 0, bytes_of(alignment), HEAPLAB_CALLER);
+  delete_block(kind::delete_array, block, 0, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, std::size_t size) noexcept {
   if (auto* const theirs = replaced<plain_delete>(::operator delete, own::own_delete)) return theirs(block);
-  delete_block(kind::delete_object_sized, block, size, 0, HEAPLAB_CALLER);
+  delete_block(kind::delete_object_sized, block, size, 0);
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block, std::size_t size) noexcept {
   if (auto* const theirs = replaced<plain_delete>(::operator delete[], own::own_delete_array))
     return theirs(block);
   if (auto* const theirs = replaced<plain_delete>(::operator delete, own::own_delete)) return theirs(block);
-  delete_block(kind::delete_array_sized, block, size, 0, HEAPLAB_CALLER);
+  delete_block(kind::delete_array_sized, block, size, 0);
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, std::size_t size, std::align_val_t alignment) noexcept {
   if (auto* const theirs = replaced<aligned_delete>(::operator delete, own::own_aligned_delete))
     return theirs(block, alignment);
-  delete_block(kind::delete_object_sized, block, size, bytes_of(alignment), HEAPLAB_CALLER);
+  delete_block(kind::delete_object_sized, block, size, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void operator delete[](void* block, std::size_t size, std::align_val_t alignment) noexcept {
@@ -199,7 +224,7 @@ HEAPLAB_EXPORT void operator delete[](void* block, std::size_t size, std::align_
     return theirs(block, alignment);
   if (auto* const theirs = replaced<aligned_delete>(::operator delete, own::own_aligned_delete))
     return theirs(block, alignment);
-  delete_block(kind::delete_array_sized, block, size, bytes_of(alignment), HEAPLAB_CALLER);
+  delete_block(kind::delete_array_sized, block, size, bytes_of(alignment));
 }
 
 HEAPLAB_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept {

@@ -9,6 +9,7 @@
 #include "base/fatal.h"
 #include "recorder/early_arena.h"
 #include "recorder/redirection.h"
+#include "recorder/sampling.h"
 #include "recorder/thread_state.h"
 
 namespace heaplab::recorder {
@@ -49,6 +50,7 @@ bool known() {
 }
 
 void* early_block(std::size_t size) {
+  past_release.store(shortcut::never, std::memory_order_relaxed);
   void* const block = early.allocate(size);
   if (block == nullptr) errno = ENOMEM;
   return block;

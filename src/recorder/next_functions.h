@@ -45,7 +45,7 @@ struct next_functions {
   next_function<std::size_t(void*)> malloc_usable_size;
 };
 
-extern constinit next_functions next;
+[[gnu::visibility("hidden")]] extern constinit next_functions next;
 
 // Path of the library with the malloc that is recorded; "": the program has it.
 const char* allocator_path();

@@ -39,7 +39,7 @@ extern constinit fork_page this_process;
 
 // The control block of the recording, set once. Its state says whether to record; before begin() the state is
 // neither on nor off.
-extern constinit atomic<trace::raw_control*> control;
+[[gnu::visibility("hidden")]] extern constinit atomic<trace::raw_control*> control;
 
 HEAPLAB_FAST_PATH trace::recording recording_state() {
   // acquire pairs with the release in begin. The order of the state: see raw_control.

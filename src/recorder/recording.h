@@ -38,8 +38,8 @@ inline std::uint8_t log2_of(std::size_t alignment) {
   return alignment == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(log2_floor(alignment));
 }
 
-// Slow path of record_here: whether the call is to be recorded after all, because it is the first of the
-// process.
+// Slow path of acquire and release: whether the call is to be recorded after all, because it is the first of
+// the process.
 HEAPLAB_SLOW_PATH inline bool record_nevertheless(const thread_state& state) {
   if (recording_state() == not_begun && state.doing == activity::none) begin();
   if (recording_state() != trace::recording::on) return false;
@@ -47,8 +47,9 @@ HEAPLAB_SLOW_PATH inline bool record_nevertheless(const thread_state& state) {
   return state.doing == activity::none;
 }
 
-HEAPLAB_FAST_PATH bool record_here(const thread_state& state) {
-  if (recording_state() == trace::recording::on && state.doing == activity::none) [[likely]]
+// `seen` is the recording's state.
+HEAPLAB_FAST_PATH bool record_here(const thread_state& state, trace::recording seen) {
+  if (seen == trace::recording::on && state.doing == activity::none) [[likely]]
     return true;
   return record_nevertheless(state);
 }
@@ -59,18 +60,17 @@ inline trace::raw_live_block block_of(trace::kind kind, const void* block, std::
 }
 
 // Whether this call is to be sampled: not if it is made within another, such as the malloc in a calloc.
-HEAPLAB_FAST_PATH bool sample_here(const thread_state& state) {
-  return recording_state() == trace::recording::sampling && state.doing == activity::none;
+HEAPLAB_FAST_PATH bool sample_here(const thread_state& state, trace::recording seen) {
+  return seen == trace::recording::sampling && state.doing == activity::none;
 }
 
-HEAPLAB_FAST_PATH void count_down(thread_state& state, trace::kind kind, const void* block, std::size_t size,
-                                  const call_site& site) {
-  if (block == nullptr) [[unlikely]]
-    return;
-  std::int64_t& until = this_sampled_thread.until_sample;
-  until -= static_cast<std::int64_t>(size + 1);
-  if (until < 0) [[unlikely]]
-    sample(state, block_of(kind, block, size, 0), site);
+template <class Call>
+HEAPLAB_FAST_PATH void* acquire_sampled(thread_state& state, trace::kind kind, std::size_t size,
+                                        const call_site& site, Call call) {
+  sampled_call a_call(state);
+  void* const block = call();
+  a_call.acquired(block_of(kind, block, size, 0), site);
+  return block;
 }
 
 // Records or remembers a block, as the state is after the call (live_table.h).
@@ -87,21 +87,11 @@ template <class Call>
 HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind, std::size_t size,
                                            std::uint8_t alignment_log2, const call_site& site, Call call) {
   if (state.doing != activity::none) return call();
+  if (sample_here(state, recording_state()))  // the first call of the process
+    return acquire_sampled(state, kind, size, site, call);
   const doing a_call(state, activity::call);
   void* const block = call();
-  if (recording_state() == trace::recording::sampling)  // the first call of the process
-    count_down(state, kind, block, size, site);
-  else
-    note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
-  return block;
-}
-
-template <class Call>
-HEAPLAB_FAST_PATH void* acquire_sampled(thread_state& state, trace::kind kind, std::size_t size,
-                                        const call_site& site, Call call) {
-  const doing a_call(state, activity::call);
-  void* const block = call();
-  count_down(state, kind, block, size, site);
+  note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
   return block;
 }
 
@@ -109,8 +99,9 @@ template <class Call>
 HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t alignment_log2,
                                 const call_site& site, Call call) {
   thread_state& state = this_thread;
-  if (sample_here(state)) return acquire_sampled(state, kind, size, site, call);
-  if (!record_here(state)) [[unlikely]]
+  const trace::recording seen = recording_state();
+  if (sample_here(state, seen)) return acquire_sampled(state, kind, size, site, call);
+  if (!record_here(state, seen)) [[unlikely]]
     return acquire_unrecorded(state, kind, size, alignment_log2, site, call);
   const doing a_call(state, activity::call);
   void* const block = call();
@@ -154,7 +145,7 @@ template <class Call>
 HEAPLAB_OUT_OF_LINE void release_unsampled(trace::kind kind, void* block, std::size_t size,
                                            std::size_t alignment, std::uint64_t caller, Call call) {
   thread_state& state = this_thread;
-  if (block == nullptr || !record_here(state)) [[unlikely]]
+  if (block == nullptr || !record_here(state, recording_state())) [[unlikely]]
     return release_unrecorded(state, kind, block, size, alignment, caller, call);
   record_release(state, kind, block, size, alignment, caller, call);
 }
@@ -201,7 +192,7 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate_sampled(thread_state& state, trace::kind to, void* block, std::size_t size,
                                            const call_site& site, Call call) {
-  const doing a_call(state, activity::call);
+  sampled_call a_call(state);
   std::optional<trace::raw_live_block> before;
   if (sampled_addresses.may_hold(number_of(block))) [[unlikely]]
     before = forget_sample(state, number_of(block));
@@ -212,7 +203,7 @@ HEAPLAB_FAST_PATH void* reallocate_sampled(thread_state& state, trace::kind to, 
     else
       end_life(*before);
   }
-  count_down(state, to, moved, size, site);
+  a_call.acquired(block_of(to, moved, size, 0), site);
   return moved;
 }
 
@@ -222,8 +213,9 @@ HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block
                                    const call_site& site, Call call) {
   HEAPLAB_ASSERT(block != nullptr);
   thread_state& state = this_thread;
-  if (sample_here(state)) return reallocate_sampled(state, to, block, size, site, call);
-  if (!record_here(state)) [[unlikely]]
+  const trace::recording seen = recording_state();
+  if (sample_here(state, seen)) return reallocate_sampled(state, to, block, size, site, call);
+  if (!record_here(state, seen)) [[unlikely]]
     return reallocate_unrecorded(state, from, to, block, size, site, call);
   return record_reallocation(state, from, to, block, size, site, call);
 }

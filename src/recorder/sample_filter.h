@@ -29,7 +29,8 @@ private:
 
   static std::size_t place_of(std::uint64_t address) {
     constexpr unsigned page_log2 = 12;
-    return (address >> page_log2) * 0x9E3779B97F4A7C15ULL >> (64 - places_log2);  // Fibonacci hashing
+    return static_cast<std::uint32_t>(address >> page_log2) * 0x9E3779B1U >>
+           (32 - places_log2);  // Fibonacci hashing
   }
 
   void change(std::uint64_t address, int by) {

@@ -91,13 +91,22 @@ void count(trace::raw_site& at, std::uint64_t size, std::uint64_t mean) {
   at.blocks_variance.fetch_add(amounts.blocks_variance, std::memory_order_relaxed);
 }
 
-// The thread's first call in this process knows no point yet: then it draws where the first lies.
-bool is_hit(thread_state& state, std::uint64_t size, std::uint64_t mean) {
-  std::int64_t& until = this_sampled_thread.until_sample;
-  const std::uint32_t before = state.epoch;
-  if (!enter_process_file(state)) return count_lost(state, why_no_chunk()), false;
-  if (before != state.epoch) until = gap_of(random(), mean) - static_cast<std::int64_t>(size + 1);
-  return until < 0;
+std::uint64_t mean_distance() {
+  return control.load(std::memory_order_acquire)->sample_bytes;
+}
+
+std::uint64_t next_distance() {
+  return static_cast<std::uint64_t>(gap_of(random(), mean_distance()));
+}
+
+// Precondition: the thread has entered the file of the process.
+void add_sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+  std::uint64_t stack[trace::most_frames];
+  const std::size_t frames = walk_stack(this_sampled_thread.bounds, site, stack);
+  const numbered_site at = site_of(std::span(stack, frames));
+  if (at.site == nullptr) return count_lost(state, why_no_chunk());
+  count(*at.site, block.size, mean_distance());
+  remember_sample(state, {block.what, block.size, now_ms() << trace::site_bits | at.number});
 }
 
 }  // namespace
@@ -105,25 +114,31 @@ bool is_hit(thread_state& state, std::uint64_t size, std::uint64_t mean) {
 bool prepare_sampling() {
   seed();
   prepare_loaded_code();
+  distances_drawn.fetch_add(1, std::memory_order_relaxed);
+  auto closed = shortcut::closed;
+  past_release.compare_exchange_strong(closed, shortcut::open, std::memory_order_relaxed,
+                                       std::memory_order_relaxed);
   // An earlier recording of the process may have left addresses: these pages are zero afterwards.
   return ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_DONTNEED) == 0 &&
          ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_WIPEONFORK) == 0;
 }
 
-void sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+std::uint64_t first_distance(thread_state& state) {
   const errno_keeper keep;
   const doing own(state, activity::own);
-  std::int64_t& until = this_sampled_thread.until_sample;
-  const std::uint64_t mean = control.load(std::memory_order_acquire)->sample_bytes;
-  const bool hit = is_hit(state, block.size, mean);
-  if (until < 0) until = gap_of(random(), mean);
-  if (!hit) return;
-  std::uint64_t stack[trace::most_frames];
-  const std::size_t frames = walk_stack(this_sampled_thread.bounds, site, stack);
-  const numbered_site at = site_of(std::span(stack, frames));
-  if (at.site == nullptr) return count_lost(state, why_no_chunk());
-  count(*at.site, block.size, mean);
-  remember_sample(state, {block.what, block.size, now_ms() << trace::site_bits | at.number});
+  if (!enter_process_file(state)) count_lost(state, why_no_chunk());
+  this_sampled_thread.distances = distances_drawn.load(std::memory_order_relaxed);
+  return next_distance();
+}
+
+std::uint64_t sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+  const errno_keeper keep;
+  const doing own(state, activity::own);
+  if (enter_process_file(state))
+    add_sample(state, block, site);
+  else
+    count_lost(state, why_no_chunk());
+  return next_distance();
 }
 
 void remember_sample(thread_state& state, const trace::raw_live_block& sample) {

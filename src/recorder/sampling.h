@@ -1,4 +1,5 @@
-// Calls while a recording samples blocks (poisson_sampling.h): of most calls, some ten instructions.
+// Calls while a recording samples blocks (poisson_sampling.h): of most calls, some ten instructions, after
+// which the function jumps to that of the allocator (passes, is_no_sample).
 //
 // A sample is counted at its site, and remembered in live_blocks while it lives. All amounts lie in the file
 // of the process, where the recording looks at them whenever it wants: the process itself writes no
@@ -6,9 +7,12 @@
 // samples, so that a release of them is nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "recorder/sample_filter.h"
 #include "recorder/stack_bounds.h"
@@ -17,22 +21,81 @@
 
 namespace heaplab::recorder {
 
-// The part of a thread's state that sampling needs. Belongs to the process of thread_state::epoch.
+// The part of a thread's state that sampling needs. A child of fork goes on with it: what is left of an
+// exponential distance is as long as a new one.
 struct sampled_thread {
-  std::int64_t until_sample = 0;  // bytes; below 0: a point lies in the last block
+  // Bytes that the thread may acquire before its next point, each block with one more. 0: a call has to look
+  // closer, because the thread has no point yet, or is in a call that looks closer (sampled_call).
+  std::uint64_t left = 0;
+  std::uint32_t distances = 0;  // those of which recording: see distances_drawn
   stack_bounds bounds;
 };
 
 inline constinit thread_local sampled_thread this_sampled_thread{};
 
-extern constinit sample_filter sampled_addresses;
+// Number of the recording that threads draw distances for. relaxed: no call is sampled while it changes.
+inline constinit atomic<std::uint32_t> distances_drawn = 0;
 
-// To be called once, before the first call is sampled. False: the system refuses.
+[[gnu::visibility("hidden")]] extern constinit sample_filter sampled_addresses;
+
+// Whether the filter alone may tell that a release is nothing. Never, once the early arena has a block: its
+// blocks are not for the allocator's free. relaxed: a thread that has such a block sees what was stored
+// before it was given.
+enum class shortcut : std::uint8_t { closed, open, never };
+inline constinit atomic<shortcut> past_release = shortcut::closed;
+
+// Whether a call that acquires a block needs no closer look. It is counted down then, also if it fails.
+HEAPLAB_FAST_PATH bool passes(std::size_t size) {
+  std::uint64_t& left = this_sampled_thread.left;
+  if (left <= size) return false;
+  left -= size + 1;
+  return true;
+}
+
+// Whether a release of the block needs no closer look.
+HEAPLAB_FAST_PATH bool is_no_sample(const void* block) {
+  if (past_release.load(std::memory_order_relaxed) != shortcut::open) [[unlikely]]
+    return false;
+  return !sampled_addresses.may_hold(reinterpret_cast<std::uint64_t>(block));
+}
+
+// To be called before the first call of a recording is sampled. False: the system refuses.
 bool prepare_sampling();
 
-// A point lies in this block, or the thread does not know yet where its next point lies. The block has an
-// address, kind and size; its site is not known yet.
-HEAPLAB_SLOW_PATH void sample(thread_state& state, const trace::raw_live_block& block, const call_site& site);
+// The distance to the thread's first point in a recording.
+HEAPLAB_SLOW_PATH std::uint64_t first_distance(thread_state& state);
+
+// A point lies in this block. It has an address, kind and size; its site is not known yet. Returns the
+// distance to the next point.
+HEAPLAB_SLOW_PATH std::uint64_t sample(thread_state& state, const trace::raw_live_block& block,
+                                       const call_site& site);
+
+// A call that looks closer. What it calls itself is no call of the program, and not counted.
+class sampled_call {
+public:
+  explicit sampled_call(thread_state& state)
+      : state_(state), call_(state, activity::call), left_(std::exchange(this_sampled_thread.left, 0)) {
+    if (this_sampled_thread.distances != distances_drawn.load(std::memory_order_relaxed)) [[unlikely]]
+      left_ = first_distance(state);
+  }
+  ~sampled_call() { this_sampled_thread.left = left_; }
+  sampled_call(const sampled_call&) = delete;
+  sampled_call& operator=(const sampled_call&) = delete;
+
+  HEAPLAB_FAST_PATH void acquired(const trace::raw_live_block& block, const call_site& site) {
+    if (trace::address_in(block.what) == 0) [[unlikely]]
+      return;
+    if (left_ > block.size) [[likely]]
+      left_ -= block.size + 1;
+    else
+      left_ = sample(state_, block, site);
+  }
+
+private:
+  thread_state& state_;
+  doing call_;
+  std::uint64_t left_;
+};
 
 // The block at the address is released: if it is a sample, its life ends.
 HEAPLAB_SLOW_PATH void end_sample(thread_state& state, std::uint64_t address);

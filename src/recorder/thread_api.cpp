@@ -18,7 +18,7 @@ constinit next_symbol<int(pthread_t, void**)> next_join("pthread_join");
 
 void note(trace::kind kind, pthread_t thread) {
   thread_state& state = this_thread;
-  if (!record_here(state)) return;
+  if (!record_here(state, recording_state())) return;
   const doing own(state, activity::own);
   trace::raw_record* const record = claim(state);
   fill(record, stamp_after(), kind, static_cast<std::uint64_t>(thread), 1, 0);

@@ -4,8 +4,8 @@
 Usage: check_fast_path.py [--objdump PROGRAM] LIBRARY FUNCTION=LIMIT...
 
 The fast path is what runs when no conditional jump is taken: from the entry to the return, which is not
-counted. Compilers put what is unlikely behind jumps. The limit "jump" is for a function that leaves all to
-another one, which a program may replace: one jump through the table that the dynamic loader fills in.
+counted. Compilers put what is unlikely behind jumps. The limit "jump:N" is for a function that leaves all to
+another one: the last of its N instructions is a jump through a table of addresses, and it has no stack frame.
 """
 
 import argparse
@@ -21,6 +21,7 @@ FORBIDDEN = {
     "a lock prefix": re.compile(r"^lock\b"),
     "an exchange with memory": re.compile(r"^xchg\b.*\("),
 }
+OF_FRAMES = {"a stack frame": re.compile(r"^push|%rsp")}
 
 
 def address_of(library: str, function: str) -> int:
@@ -60,18 +61,19 @@ def fast_path(instructions: list[str]) -> list[str]:
 
 
 def faults(function: str, path: list[str], limit: str) -> list[str]:
-    if limit == "jump":
-        is_jump = len(path) == 1 and THROUGH_TABLE.match(path[0])
-        return [] if is_jump else [f"{function}: is not one jump through the loader's table: {path}"]
+    jumps, _, most = limit.rpartition(":")
     found = [
         f"{function}: {what}: {text}"
         for text in path
-        for what, shape in FORBIDDEN.items()
+        for what, shape in (FORBIDDEN | OF_FRAMES if jumps else FORBIDDEN).items()
         if shape.search(text)
     ]
-    found += [f"{function}: does not return: {text}" for text in path if text.startswith("jmp")]
-    if len(path) > int(limit):
-        found.append(f"{function}: {len(path)} instructions before the return, the limit is {limit}")
+    if jumps and not (path and THROUGH_TABLE.match(path[-1])):
+        found.append(f"{function}: ends by no jump through a table: {path[-1:]}")
+    if not jumps:
+        found += [f"{function}: does not return: {text}" for text in path if text.startswith("jmp")]
+    if len(path) > int(most):
+        found.append(f"{function}: {len(path)} instructions before the return, the limit is {most}")
     return found
 
 
@@ -86,9 +88,12 @@ def self_test() -> int:
         (["xchg %ax,%ax", "ret"], "9", 0),
         (["mov %rax,%rbx", "jmp 10"], "9", 1),
         (["endbr64", "ret"], "0", 0),
-        (["endbr64", "jmp *0x50f2(%rip)  # ffc8"], "jump", 0),
-        (["jmp 50f2 <_Znwm>"], "jump", 1),
-        (["mov %rax,%rbx", "jmp *0x50f2(%rip)"], "jump", 1),
+        (["endbr64", "jmp *0x50f2(%rip)  # ffc8"], "jump:1", 0),
+        (["jmp 50f2 <_Znwm>"], "jump:1", 1),
+        (["mov %rax,%rbx", "jmp *0x50f2(%rip)"], "jump:1", 1),
+        (["mov %rax,%rbx", "jmp *0x50f2(%rip)"], "jump:2", 0),
+        (["push %rbx", "jmp *0x50f2(%rip)"], "jump:2", 1),
+        (["mov 0x8(%rsp),%rax", "ret"], "jump:2", 2),
     ]
     wrong = [case for case in cases if len(faults("f", fast_path(case[0]), case[1])) != case[2]]
     print(*wrong, sep="\n")
