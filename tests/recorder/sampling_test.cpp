@@ -80,22 +80,26 @@ struct sampled_file {
 class sampling : public testing::Test {
 protected:
   sampling() {
-    if (!std::filesystem::create_directory(folder)) return;
+    if (make_recording(folder, 1)) ::setenv("HEAPLAB_RECORD", folder.c_str(), 1);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  static bool make_recording(const std::filesystem::path& in, std::uint64_t sample_bytes) {
+    if (!std::filesystem::create_directory(in)) return false;
     const trace::raw_control page{.magic = trace::control_magic,
                                   .stamps = trace::stamps::counter,
                                   .state = trace::recording::sampling,
                                   .filters = filters_here(),
-                                  .sample_bytes = 1};
-    const auto file = folder / "control";
+                                  .sample_bytes = sample_bytes};
+    const auto file = in / "control";
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&page), sizeof page);
     std::filesystem::resize_file(file, trace::control_bytes);
-    ::setenv("HEAPLAB_RECORD", folder.c_str(), 1);
+    return true;
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
-  static sampled_file of(pid_t process) {
+  static sampled_file of(pid_t process, const std::filesystem::path& in = folder) {
     const std::string end = hexadecimal(static_cast<std::uint64_t>(process)) + ".raw";
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
+    for (const auto& entry : std::filesystem::directory_iterator(in))
       if (entry.path().string().ends_with("-" + end)) return sampled_file(entry.path());
     ADD_FAILURE() << end;
     std::abort();
@@ -187,6 +191,27 @@ TEST_F(sampling, tells_sites_apart_by_their_stacks) {
   released(acquired(large));
   EXPECT_EQ(of(::getpid()).sites, before.sites + 2);
   EXPECT_GT(before.most_frames, 1U);
+}
+
+// In a child, so that the other tests go on with their recording.
+TEST_F(sampling, draws_distances_anew_for_each_recording) {
+  const auto seldom = folder / "seldom", often = folder / "often";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr std::uint64_t further_than_all = std::uint64_t{1} << 50;
+    bool began = make_recording(seldom, further_than_all) && begin_again(seldom.c_str());
+    std::thread([&] {
+      released(acquired(large));
+      std::thread([&] { began = began && make_recording(often, 1) && begin_again(often.c_str()); }).join();
+      released(acquired(large));
+    }).join();
+    ::_exit(began ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(of(child, seldom).samples, 0U);
+  EXPECT_EQ(of(child, often).samples, 1U);
 }
 
 }  // namespace
