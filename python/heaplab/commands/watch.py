@@ -22,17 +22,16 @@ from heaplab.options.sampling_options import DISTANCE
 @click.option(
     "--sample",
     type=DISTANCE,
-    default="512KiB",
     metavar="SIZE",
-    show_default=True,
-    help="Of PROGRAM: the distance of samples, by which its call sites are known.",
+    help="The distance of samples, by which call sites are known. A PID is sampled only with it, as by "
+    "`heaplab record --pid`.  [default: 512KiB of PROGRAM]",
 )
 @click.option(
     "-o",
     "--output",
     type=OUTPUT_FILE,
     metavar="FILE",
-    help="Of PROGRAM: where snapshots go, by the key w and at the end.  [default: at w, PROGRAM.sample]",
+    help="Where snapshots of samples go, by the key w and at the end.  [default: at w, PROGRAM.sample]",
 )
 @click.pass_obj
 def watch(
@@ -41,24 +40,25 @@ def watch(
     program: tuple[str, ...],
     seconds: float | None,
     ask: bool,
-    sample: float,
+    sample: float | None,
     output: Path | None,
 ) -> int:
     """Show each second what a process holds: resident, live, retained, and outside malloc.
 
     A PROGRAM that is started here is sampled, so that live bytes have an interval, and a page on the terminal
-    names its call sites. Keys: s sorts by live bytes or by growth within a minute, p pauses the page, w
-    writes a snapshot for `heaplab trace`, b writes the page as PROGRAM.watch.html (PID.watch.html) and opens
-    it in a browser, q quits; PROGRAM then goes on alone. Its output is in PROGRAM.out. Without a terminal
-    there is a line each second, for PROGRAM on standard error. The exit status is that of PROGRAM if it has
-    ended.
+    names its call sites; with --sample so is a PID, of what it acquires from then on. Keys: s sorts by live
+    bytes or by growth within a minute, p pauses the page, w writes a snapshot for `heaplab trace`, b writes
+    the page as PROGRAM.watch.html (PID.watch.html) and opens it in a browser, q quits; PROGRAM then goes on
+    alone. Its output is in PROGRAM.out. Without a terminal there is a line each second, for PROGRAM on
+    standard error. The exit status is that of PROGRAM if it has ended.
 
     \b
     Examples:
       heaplab watch --for 2s $$
+      sleep 9 & heaplab watch --for 2s --sample 64KiB $!
       heaplab watch --for 2s -- sh -c 'sleep 1; ls'
     """
     from heaplab.running import run_watch
 
-    options = run_watch.WatchOptions(seconds, ask, int(sample), output)
+    options = run_watch.WatchOptions(seconds, ask, int(sample) if sample else None, output)
     return run_watch.watch(extra, program, options)

@@ -12,7 +12,7 @@ from heaplab.running.target import Target, target
 from heaplab.screen.notes import note
 from heaplab.text.units import counted
 from heaplab.traces import recording
-from heaplab.traces.control import OFF
+from heaplab.traces.control import OFF, Control
 from heaplab.traces.recording import Wanted, Window
 from heaplab.tracing import run_record
 from heaplab.tracing.progress_note import ProgressNote
@@ -43,10 +43,7 @@ def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> 
     of = target(process)
     wanted = run_record.wanted_of(extra, of.name, options, attached=True)
     recording.refuse_output(wanted)
-    with while_it_runs(of):
-        attaching = Attaching(of, serving(of), recording.recorder(), options.functions)
-    for fault in attaching.redirection.faults:
-        note(f"{of.title}: not recorded: {fault}")
+    attaching = attaching_to(of, options.functions)
     recording.make_folder(wanted.raw)
     try:
         why = recorded(of, attaching, wanted)
@@ -56,6 +53,14 @@ def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> 
         recording.remove(wanted.raw)
     run_record.tell_of(wanted, why and f"nothing was recorded: {why}")
     return 0
+
+
+def attaching_to(of: Target, functions: tuple[str, ...]) -> Attaching:
+    with while_it_runs(of):
+        found = Attaching(of, serving(of), recording.recorder(), functions)
+    for fault in found.redirection.faults:
+        note(f"{of.title}: not recorded: {fault}")
+    return found
 
 
 @contextlib.contextmanager
@@ -73,17 +78,24 @@ def recorded(of: Target, attaching: Attaching, wanted: Wanted) -> str:
     with recording.control_of(wanted) as control:
         window = Window(control, wanted, lambda _left: None)
         with window.signals():
-            try:
-                with while_it_runs(of):
-                    stopped = attaching.attach(wanted.raw)
-                functions = counted(len(attaching.redirection.functions), "function", "functions")
-                note(f"{of.title}: {functions} recorded; its threads stood still for {stopped * MS:.1f} ms")
+            with redirected(of, attaching, wanted, control):
                 window.begin()
                 window.wait()
-            finally:
-                control.switch(OFF)
-                give_back(of, attaching)
             return recording.write(window, wanted, ProgressNote("making the trace"))
+
+
+@contextlib.contextmanager
+def redirected(of: Target, attaching: Attaching, wanted: Wanted, control: Control) -> Iterator[None]:
+    """Calls come to the recorder, which does nothing before the control begins."""
+    try:
+        with while_it_runs(of):
+            stopped = attaching.attach(wanted.raw)
+        functions = counted(len(attaching.redirection.functions), "function", "functions")
+        note(f"{of.title}: {functions} recorded; its threads stood still for {stopped * MS:.1f} ms")
+        yield
+    finally:
+        control.switch(OFF)
+        give_back(of, attaching)
 
 
 def give_back(of: Target, attaching: Attaching) -> None:

@@ -1,6 +1,9 @@
 """What `heaplab watch` does: a page on a terminal, else a line each second."""
 
+import contextlib
+import signal
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -11,19 +14,20 @@ from heaplab.options.option_types import OUTPUT_FILE
 from heaplab.options.program_command import SAMPLE
 from heaplab.running import watch_lines, watch_page
 from heaplab.running.target import target
-from heaplab.running.watched import WatchedProcess, started
+from heaplab.running.watched import WatchedProcess, attached, started
 from heaplab.traces.recording import SIGNALLED, Wanted
 from heaplab.traces.sampling import SamplingPlan
 from heaplab.tracing.run_record import default_trace, library_of
 
 PAGE = ".watch.html"  # for a browser
+MEAN = 512 << 10  # B between two samples of a program
 
 
 @dataclass(frozen=True)
 class WatchOptions:
     seconds: float | None
     ask: bool
-    mean: int  # B between two samples
+    mean: int | None  # B between two samples; None: the user gave none
     output: Path | None
 
 
@@ -31,17 +35,50 @@ def watch(extra: tuple[Path, ...], program: tuple[str, ...], options: WatchOptio
     """Return the exit status of the program if it has ended; else 0."""
     seconds = options.seconds or inf
     if len(program) == 1 and program[0].isdecimal():
-        if options.output:
-            raise UsageError("-o goes with a program: a process that runs already is not sampled")
-        source = WatchedProcess(target(program[0]), options.ask)
-        if sys.stdout.isatty() and sys.stdin.isatty():
-            watch_page.show(source, seconds, Path(f"{program[0]}{PAGE}"))
-        else:
-            watch_lines.show(source, seconds, sys.stdout)
+        watch_process(extra, program[0], options, seconds)
         return 0
     if options.ask:
         raise UsageError("--ask goes with a PID: a program that is started here is sampled")
     return watch_program(extra, program, options, seconds)
+
+
+def watch_process(extra: tuple[Path, ...], process: str, options: WatchOptions, seconds: float) -> None:
+    if not options.mean:
+        if options.output:
+            raise UsageError("-o goes with a program, or with --sample: a PID alone is not sampled")
+        show_process(WatchedProcess(target(process), options.ask), process, seconds)
+        return
+    of = target(process)
+    trace = options.output or default_trace((of.name,), SAMPLE)
+    OUTPUT_FILE.refuse_unwritable(trace)
+    plan = SamplingPlan(options.mean)
+    wanted = Wanted(trace, library_of(extra, BASELINE), sampled=plan, attached=True)
+    with ended_by_signals(), attached(of, wanted, options.ask) as source:
+        with contextlib.suppress(KeyboardInterrupt):
+            show_process(source, process, seconds)
+        if options.output:
+            source.finish()
+
+
+def show_process(source: WatchedProcess, process: str, seconds: float) -> None:
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        watch_page.show(source, seconds, Path(f"{process}{PAGE}"))
+    else:
+        watch_lines.show(source, seconds, sys.stdout)
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Requests to end are as Ctrl-C is, so that the code of the process is put back."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        for number, handler in before.items():
+            if handler != signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def watch_program(
@@ -52,7 +89,7 @@ def watch_program(
     output = default_trace(program, ".out") if on_page else None
     for path in filter(None, (trace, output)):
         OUTPUT_FILE.refuse_unwritable(path)
-    wanted = Wanted(trace, library_of(extra, BASELINE), sampled=SamplingPlan(options.mean))
+    wanted = Wanted(trace, library_of(extra, BASELINE), sampled=SamplingPlan(options.mean or MEAN))
     with started(program, wanted, output) as source:
         try:
             if on_page:

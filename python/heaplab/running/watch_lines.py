@@ -32,6 +32,8 @@ def figures(glance: Glance) -> list[tuple[str, str]]:
     found = [("resident", units.show(glance.resident, "B"))]
     if glance.live:
         found.append(("live", glance.live.text("B")))
+    if glance.newer:
+        found.append(("live, acquired since", glance.newer.text("B")))
     if glance.retained is not None:
         found.append(("retained", f"{units.show(glance.retained, 'B')} at least"))
     return [*found, ("outside malloc", units.show(glance.outside, "B"))]

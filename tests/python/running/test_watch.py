@@ -158,7 +158,25 @@ def test_a_page_has_call_sites_and_keys(tmp_path: Path, terminal: Terminal) -> N
     assert not list(tmp_path.glob("*.raw"))
 
 
+def test_a_process_that_runs_has_call_sites_too_and_goes_on_as_before(tmp_path: Path, growing: Path) -> None:
+    with subprocess.Popen([growing, "30000"], cwd=tmp_path) as process:
+        page = Terminal(tmp_path, "watch", "--sample", "8KiB", "-o", "x.sample", process.pid)
+        try:
+            until(lambda: page.shows(r"live, acquired since +[\d.]+ .iB"), "what lives")
+            until(lambda: page.shows(r"grown \(growing.c:\d+\) < main .*\+[\d.]+ .iB \(\+"), "its call site")
+            page.press("w")
+            until(lambda: page.shows("x.sample: a snapshot was added"), "a snapshot")
+            os.kill(page.pid, signal.SIGTERM)  # as q does
+            until(lambda: page.shows("as before; its threads stood still"), "the end")
+            assert page.status() == 0
+            assert process.poll() is None
+        finally:
+            process.kill()
+    assert len(list(SampleFile(tmp_path / "x.sample").snapshots())) == 2
+    assert not list(tmp_path.glob("*.raw"))
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     assert "--ask goes with a PID" in refusal(call("watch", "--ask", "--", "true"))
-    assert "-o goes with a program" in refusal(call("watch", "-o", "x.sample", os.getpid()))
+    assert "-o goes with a program, or with --sample" in refusal(call("watch", "-o", "x.sample", os.getpid()))
     assert "there is no process" in refusal(call("watch", 4194303))
