@@ -1,9 +1,7 @@
 """What `heaplab watch` does: a page on a terminal, else a line each second."""
 
 import contextlib
-import signal
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -53,7 +51,7 @@ def watch_process(extra: tuple[Path, ...], process: str, options: WatchOptions, 
     OUTPUT_FILE.refuse_unwritable(trace)
     plan = SamplingPlan(options.mean)
     wanted = Wanted(trace, library_of(extra, BASELINE), sampled=plan, attached=True)
-    with ended_by_signals(), attached(of, wanted, options.ask) as source:
+    with attached(of, wanted, options.ask) as source:
         with contextlib.suppress(KeyboardInterrupt):
             show_process(source, process, seconds)
         if options.output:
@@ -65,20 +63,6 @@ def show_process(source: WatchedProcess, process: str, seconds: float) -> None:
         watch_page.show(source, seconds, Path(f"{process}{PAGE}"))
     else:
         watch_lines.show(source, seconds, sys.stdout)
-
-
-@contextlib.contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Requests to end are as Ctrl-C is, so that the code of the process is put back."""
-    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        for number, handler in before.items():
-            if handler != signal.SIG_IGN:
-                signal.signal(number, signal.default_int_handler)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def watch_program(
