@@ -7,6 +7,7 @@
 //   cpu      the number of the CPU; from here to the end of the sequence the thread runs on it, and no other
 //            thread runs there, or the kernel goes to the abort handler
 //   stacks   of this CPU; bounds that are empty and full where there are none, or the CPU is unknown
+//   kind     pop: read from the stacks, because the size of a request leads to another kind on each CPU
 //   check    pop: as many wait; push: as many have room
 //   blocks   pop: read from the stack; push: written above the top, where nobody looks yet
 //   commit   one store: the new top
@@ -42,18 +43,26 @@ struct stack_bounds {
 };
 static_assert(sizeof(stack_bounds) == 8);
 
+// With which the stacks of a CPU begin.
+struct stacks_head {
+  static constexpr unsigned most_kinds = 128, most_steps = 2056;
+
+  stack_bounds bounds[most_kinds];
+  // From the size of a request, in steps, to its kind.
+  std::uint8_t kind_of_step[most_steps];
+};
+inline constexpr std::size_t sequence_kinds_at = offsetof(stacks_head, kind_of_step);
+
 // Where the stacks of each CPU begin, in bytes from the beginning of the table. So an entry of 0 names the
-// bounds with which the table begins, for ever empty and full: a sequence that reads it is refused without a
-// test of its own. Word is an integer of 8 bytes.
+// zeros with which the table begins, bounds for ever empty and full: a sequence that reads it is refused
+// without a test of its own. Word is an integer of 8 bytes.
 template <class Word, unsigned Cpus>
 struct sequence_table {
-  static constexpr unsigned most_kinds = 256, most_steps = 2056;
-  // The entry of a CPU whose stacks are stopped. Its bounds are empty and full as well.
+  // The entry of a CPU whose stacks are stopped: zeros as well.
   static constexpr std::ptrdiff_t stopped = sizeof(stack_bounds);
 
-  stack_bounds none[most_kinds + 1] = {};
-  // What leads from the size of a request to its kind: here, so that one address serves for both.
-  std::uint8_t kind_of_step[most_steps] = {};
+  stacks_head none = {};
+  stack_bounds behind_none = {};
   // The kernel's numbers -2 and -1, of a thread whose area is not registered.
   Word of_unregistered[2] = {};
   Word of_cpu[Cpus] = {};
@@ -67,7 +76,7 @@ inline constexpr std::size_t sequence_cpus_at = offsetof(plain_sequence_table, o
 struct sequence_place {
   std::ptrdiff_t area;  // rseq_area::distance() (base/rseq_area.h), not 0
   const void* table;    // a sequence_table
-  std::uintptr_t kind;
+  std::uintptr_t kind;  // of pop_sequence: the step of a request
 };
 
 }  // namespace heaplab::concurrent

@@ -25,9 +25,12 @@ inline constexpr bool has_sequences = true;
   "str %[stacks], [%[area], #8]\n"                            \
   "1:\n\t"                                                    \
   "ldrsw %[stacks], [%[area], #4]\n\t"                        \
-  "ldr %[stacks], [%[of_cpu], %[stacks], lsl #3]\n\t"         \
-  "add %[stacks], %[stacks], %[table]\n\t"                    \
-  "add %[bounds], %[stacks], %[kind], lsl #3\n\t"             \
+  "add %[stacks], %[table], %[stacks], lsl #3\n\t"            \
+  "ldr %[stacks], [%[stacks], %[of_cpu]]\n\t"                 \
+  "add %[stacks], %[stacks], %[table]\n\t"
+
+#define HEAPLAB_SEQUENCE_TOP                      \
+  "add %[bounds], %[stacks], %[kind], lsl #3\n\t" \
   "ldrh %w[top], [%[bounds]]\n\t"
 
 #define HEAPLAB_SEQUENCE_END                                        \
@@ -40,36 +43,38 @@ inline constexpr bool has_sequences = true;
   ".popsection\n"
 
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
-  std::uintptr_t stacks, top, bounds;
+  std::uintptr_t stacks, kind = in.kind, top, bounds;
   void* popped;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN
-      "ldr %[block], [%[stacks], %[top], lsl #3]\n\t"
-      "cbz %[block], %l[refused]\n\t"
-      "sub %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [block] "=&r"(popped)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
-        [kind] "r"(in.kind), [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "add %[kind], %[stacks], %[kind]\n\t"
+                    "ldrb %w[kind], [%[kind], %[kinds]]\n\t" HEAPLAB_SEQUENCE_TOP
+                    "ldr %[block], [%[stacks], %[top], lsl #3]\n\t"
+                    "cbz %[block], %l[refused]\n\t"
+                    "sub %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [kind] "+&r"(kind), [top] "=&r"(top), [bounds] "=&r"(bounds),
+                      [block] "=&r"(popped)
+                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
+                      [table] "r"(in.table), [of_cpu] "i"(sequence_cpus_at), [kinds] "i"(sequence_kinds_at)
+                    : "memory", "cc"
+                    : refused, aborted);
   block = popped;
   HEAPLAB_SEQUENCE_RESULT
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
   std::uintptr_t stacks, top, bounds, limit;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "ldrh %w[limit], [%[bounds], #4]\n\t"
-                    "cmp %w[top], %w[limit]\n\t"
-                    "b.hs %l[refused]\n\t"
-                    "add %w[top], %w[top], #1\n\t"
-                    "str %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
-                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
-                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [table] "r"(in.table), [kind] "r"(in.kind), [block] "r"(block),
-                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
-                    : "memory", "cc"
-                    : refused, aborted);
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
+      "ldrh %w[limit], [%[bounds], #4]\n\t"
+      "cmp %w[top], %w[limit]\n\t"
+      "b.hs %l[refused]\n\t"
+      "add %w[top], %w[top], #1\n\t"
+      "str %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
+        [kind] "r"(in.kind), [block] "r"(block), [of_cpu] "i"(sequence_cpus_at)
+      : "memory", "cc"
+      : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
@@ -77,26 +82,26 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
 HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
                                                  std::uintptr_t count) {
   std::uintptr_t stacks, top, bounds, other, index;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "ldrh %w[other], [%[bounds], #2]\n\t"
-                    "add %w[other], %w[other], %w[count]\n\t"
-                    "cmp %w[top], %w[other]\n\t"
-                    "b.lo %l[refused]\n\t"
-                    "mov %[index], #0\n"
-                    "5:\n\t"
-                    "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
-                    "str %[other], [%[blocks], %[index], lsl #3]\n\t"
-                    "sub %w[top], %w[top], #1\n\t"
-                    "add %[index], %[index], #1\n\t"
-                    "cmp %[index], %[count]\n\t"
-                    "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
-                      [index] "=&r"(index)
-                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
-                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
-                    : "memory", "cc"
-                    : refused, aborted);
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
+      "ldrh %w[other], [%[bounds], #2]\n\t"
+      "add %w[other], %w[other], %w[count]\n\t"
+      "cmp %w[top], %w[other]\n\t"
+      "b.lo %l[refused]\n\t"
+      "mov %[index], #0\n"
+      "5:\n\t"
+      "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
+      "str %[other], [%[blocks], %[index], lsl #3]\n\t"
+      "sub %w[top], %w[top], #1\n\t"
+      "add %[index], %[index], #1\n\t"
+      "cmp %[index], %[count]\n\t"
+      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+        [index] "=&r"(index)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
+        [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
+      : "memory", "cc"
+      : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
@@ -104,30 +109,31 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
 HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
                                                   std::uintptr_t count) {
   std::uintptr_t stacks, top, bounds, other, index;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
-                    "ldrh %w[other], [%[bounds], #4]\n\t"
-                    "add %w[index], %w[top], %w[count]\n\t"
-                    "cmp %w[index], %w[other]\n\t"
-                    "b.hi %l[refused]\n\t"
-                    "mov %[index], #0\n"
-                    "5:\n\t"
-                    "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
-                    "add %w[top], %w[top], #1\n\t"
-                    "str %[other], [%[stacks], %[top], lsl #3]\n\t"
-                    "add %[index], %[index], #1\n\t"
-                    "cmp %[index], %[count]\n\t"
-                    "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
-                      [index] "=&r"(index)
-                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count),
-                      [of_cpu] "r"(static_cast<const char*>(in.table) + sequence_cpus_at)
-                    : "memory", "cc"
-                    : refused, aborted);
+  asm volatile goto(
+      HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
+      "ldrh %w[other], [%[bounds], #4]\n\t"
+      "add %w[index], %w[top], %w[count]\n\t"
+      "cmp %w[index], %w[other]\n\t"
+      "b.hi %l[refused]\n\t"
+      "mov %[index], #0\n"
+      "5:\n\t"
+      "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
+      "add %w[top], %w[top], #1\n\t"
+      "str %[other], [%[stacks], %[top], lsl #3]\n\t"
+      "add %[index], %[index], #1\n\t"
+      "cmp %[index], %[count]\n\t"
+      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+        [index] "=&r"(index)
+      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
+        [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
+      : "memory", "cc"
+      : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
 #undef HEAPLAB_SEQUENCE_BEGIN
+#undef HEAPLAB_SEQUENCE_TOP
 #undef HEAPLAB_SEQUENCE_END
 
 }  // namespace heaplab::concurrent

@@ -26,8 +26,9 @@ inline constexpr bool has_sequences = true;
   "1:\n\t"                                                    \
   "movslq %%fs:4(%[area]), %[stacks]\n\t"                     \
   "movq %c[of_cpu](%[table], %[stacks], 8), %[stacks]\n\t"    \
-  "addq %[table], %[stacks]\n\t"                              \
-  "movzwl (%[stacks], %[kind], 8), %k[top]\n\t"
+  "addq %[table], %[stacks]\n\t"
+
+#define HEAPLAB_SEQUENCE_TOP "movzwl (%[stacks], %[kind], 8), %k[top]\n\t"
 
 #define HEAPLAB_SEQUENCE_END(COMMIT)                                \
   COMMIT                                                            \
@@ -41,24 +42,25 @@ inline constexpr bool has_sequences = true;
   ".popsection\n"
 
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
-  std::uintptr_t stacks, top;
+  std::uintptr_t stacks, kind = in.kind, top;
   void* popped;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN
-      "movq (%[stacks], %[top], 8), %[block]\n\t"
-      "testq %[block], %[block]\n\t"
-      "jz %l[refused]\n\t" HEAPLAB_SEQUENCE_END("decw")
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [block] "=&r"(popped)
-      : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [of_cpu] "i"(sequence_cpus_at)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+                    "movzbl %c[kinds](%[stacks], %[kind]), %k[kind]\n\t" HEAPLAB_SEQUENCE_TOP
+                    "movq (%[stacks], %[top], 8), %[block]\n\t"
+                    "testq %[block], %[block]\n\t"
+                    "jz %l[refused]\n\t" HEAPLAB_SEQUENCE_END("decw")
+                    : [stacks] "=&r"(stacks), [kind] "+&r"(kind), [top] "=&r"(top), [block] "=&a"(popped)
+                    : [area] "r"(in.area), [table] "r"(in.table), [of_cpu] "i"(sequence_cpus_at),
+                      [kinds] "i"(sequence_kinds_at)
+                    : "memory", "cc"
+                    : refused, aborted);
   block = popped;
   HEAPLAB_SEQUENCE_RESULT
 }
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
   std::uintptr_t stacks, top;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
                     "cmpw 4(%[stacks], %[kind], 8), %w[top]\n\t"
                     "jae %l[refused]\n\t"
                     "movq %[block], 8(%[stacks], %[top], 8)\n\t" HEAPLAB_SEQUENCE_END("incw")
@@ -74,7 +76,7 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
 HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
                                                  std::uintptr_t count) {
   std::uintptr_t stacks, top, other, index;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
                     "movzwl 2(%[stacks], %[kind], 8), %k[other]\n\t"
                     "addl %k[count], %k[other]\n\t"
                     "cmpl %k[other], %k[top]\n\t"
@@ -99,7 +101,7 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
 HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
                                                   std::uintptr_t count) {
   std::uintptr_t stacks, top, other, index;
-  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
                     "leal (%[top], %[count]), %k[other]\n\t"
                     "cmpw %w[other], 4(%[stacks], %[kind], 8)\n\t"
                     "jb %l[refused]\n\t"
@@ -120,6 +122,7 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
 }
 
 #undef HEAPLAB_SEQUENCE_BEGIN
+#undef HEAPLAB_SEQUENCE_TOP
 #undef HEAPLAB_SEQUENCE_END
 
 }  // namespace heaplab::concurrent

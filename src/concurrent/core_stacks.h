@@ -8,7 +8,7 @@
 //
 // The stacks of a CPU lie in one piece of memory, whole at every instruction of every thread:
 //
-//   | stack_bounds of kind 0, of kind 1, ... | null | blocks of kind 0 ... | null | blocks of kind 1 ... |
+//   | stacks_head | null | blocks of kind 0 ... | null | blocks of kind 1 ... |
 //
 // The cached blocks lie above bottom, up to top; words above top are stale. A thread that vanishes in a fork
 // has changed a top or has not: the child finds each stack as it was before or after a sequence.
@@ -46,9 +46,9 @@ struct core_system {
   }
 };
 
-// Plan::kinds is the number of kinds, Plan::most(kind) the most blocks of a kind that wait on a CPU, and
-// Plan::first(kind) so many at first. Plan::steps: what leads from sizes of requests to kinds, bytes; may be
-// empty.
+// Plan::kinds is the number of kinds, Plan::most(cpu, kind) the most blocks of a kind that wait on a CPU, and
+// Plan::first(cpu, kind) so many at first; all CPUs have as many words. Plan::steps(cpu): what leads from
+// sizes of requests to kinds, bytes; may be empty.
 template <class Plan, class System = core_system>
 class core_stacks {
   template <class T>
@@ -64,9 +64,7 @@ public:
   // Called before every other function. Until then pops and pushes are refused. Only the first call counts.
   void open() {
     if (System::area() == 0) return;
-    std::copy(Plan::steps.begin(), Plan::steps.end(), active_.kind_of_step);
-    // release: whoever finds the area finds the kinds.
-    opened_area_.store(System::area(), std::memory_order_release);
+    opened_area_.store(System::area(), std::memory_order_relaxed);
     count_children(0);
   }
 
@@ -99,17 +97,16 @@ public:
   // Where pops and pushes are possible, as the caller knows: acquire of what was stored since are_possible()
   // said so.
   HEAPLAB_FAST_PATH sequence_end pop_of_step(std::size_t step, void*& block) {
-    return System::pop(place_of(opened_area_.load(std::memory_order_relaxed), active_.kind_of_step[step]),
-                       block);
+    return System::pop(place_of(opened_area_.load(std::memory_order_relaxed), step), block);
   }
   HEAPLAB_FAST_PATH sequence_end push(std::size_t kind, void* block) {
     return System::push(place_of(opened_area_.load(std::memory_order_relaxed), kind), block);
   }
 
   // Where that is not known.
-  sequence_end try_pop(std::size_t kind, void*& block) {
+  sequence_end try_pop_of_step(std::size_t step, void*& block) {
     const std::ptrdiff_t area = area_.load(std::memory_order_acquire);
-    return is_shut(area) ? sequence_end::refused : System::pop(place_of(area, kind), block);
+    return is_shut(area) ? sequence_end::refused : System::pop(place_of(area, step), block);
   }
   sequence_end try_push(std::size_t kind, void* block) {
     const std::ptrdiff_t area = area_.load(std::memory_order_acquire);
@@ -134,12 +131,14 @@ public:
   // has stacks already.
   bool add(unsigned cpu, void* zeros) {
     auto* const words = static_cast<word*>(zeros);
-    std::uint32_t next = kinds;
+    const auto& steps = Plan::steps(cpu);
+    std::copy(steps.begin(), steps.end(), head_in(words).kind_of_step);
+    std::uint32_t next = words_of_head;
     for (unsigned kind = 0; kind < kinds; ++kind) {
       stack_bounds& bounds = bounds_in(words, kind);
       bounds.top = bounds.bottom = static_cast<std::uint16_t>(next);
-      bounds.limit = narrow<std::uint16_t>(next + Plan::first(kind));
-      next += Plan::most(kind);
+      bounds.limit = narrow<std::uint16_t>(next + Plan::first(cpu, kind));
+      next += Plan::most(cpu, kind);
       bounds.end = static_cast<std::uint16_t>(next++);
     }
     // First, so that a CPU with stacks is below the end also in the child of a fork that copies this thread.
@@ -148,7 +147,7 @@ public:
            !end_.compare_exchange_weak(seen, cpu + 1, std::memory_order_release, std::memory_order_relaxed)) {
     }
     word* none = nullptr;
-    // release publishes the bounds; to the sequences, which depend on the address, and to stacks_of.
+    // release publishes head and bounds; to the sequences, which depend on the address, and to stacks_of.
     if (!made_[cpu].compare_exchange_strong(none, words, std::memory_order_release,
                                             std::memory_order_relaxed))
       return false;
@@ -164,8 +163,7 @@ public:
 
   // How many blocks of a kind may wait on the CPU.
   unsigned limit(unsigned cpu, unsigned kind) const {
-    const word* const words = stacks_of(cpu);
-    const stack_bounds& bounds = bounds_in(words, kind);
+    const stack_bounds& bounds = bounds_in(stacks_of(cpu), kind);
     return read(bounds.limit) - bounds.bottom;
   }
 
@@ -181,7 +179,7 @@ public:
 
   // How many blocks of a kind wait on the CPU: a number of a moment ago.
   unsigned count(unsigned cpu, unsigned kind) const {
-    const word* const words = stacks_of(cpu);
+    word* const words = stacks_of(cpu);
     if (words == nullptr) return 0;
     const stack_bounds& bounds = bounds_in(words, kind);
     return static_cast<unsigned>(read(bounds.top) - bounds.bottom);
@@ -232,7 +230,7 @@ public:
     word* const words = stacks_of(cpu);
     for (unsigned kind = 0; kind < kinds; ++kind) {
       stack_bounds& bounds = bounds_in(words, kind);
-      set_limit(bounds, bounds.bottom + Plan::first(kind));
+      set_limit(bounds, bounds.bottom + Plan::first(cpu, kind));
       while (bounds.top != bounds.bottom) {
         void* const block = words[bounds.top];
         // The child of a fork that copies this thread loses a block here, and finds none twice.
@@ -266,14 +264,15 @@ public:
   }
 
 private:
+  static constexpr unsigned words_of_head = sizeof(stacks_head) / sizeof(word);
   static constexpr std::size_t words_of_cpu() {
-    std::size_t words = kinds;
-    for (unsigned kind = 0; kind < kinds; ++kind) words += Plan::most(kind) + 1;
+    std::size_t words = words_of_head;
+    for (unsigned kind = 0; kind < kinds; ++kind) words += Plan::most(0, kind) + 1;
     return words;
   }
   static_assert(words_of_cpu() <= UINT16_MAX);
   using table = sequence_table<atomic<std::ptrdiff_t>, cpus>;
-  static_assert(kinds <= table::most_kinds && Plan::steps.size() <= table::most_steps);
+  static_assert(kinds <= stacks_head::most_kinds && Plan::steps(0).size() <= stacks_head::most_steps);
   static_assert(!std::is_same_v<System, core_system> || sizeof(table) == sizeof(plain_sequence_table));
 
   HEAPLAB_FAST_PATH static bool is_shut(std::ptrdiff_t area) { return (area & 1) != 0; }
@@ -299,12 +298,8 @@ private:
     return any;
   }
 
-  static stack_bounds& bounds_in(word* words, unsigned kind) {
-    return *reinterpret_cast<stack_bounds*>(words + kind);
-  }
-  static const stack_bounds& bounds_in(const word* words, unsigned kind) {
-    return *reinterpret_cast<const stack_bounds*>(words + kind);
-  }
+  static stacks_head& head_in(word* words) { return *reinterpret_cast<stacks_head*>(words); }
+  static stack_bounds& bounds_in(word* words, unsigned kind) { return head_in(words).bounds[kind]; }
 
   std::ptrdiff_t entry_of(const word* words) const {
     return reinterpret_cast<const char*>(words) - reinterpret_cast<const char*>(&active_);

@@ -29,15 +29,21 @@ std::ptrdiff_t distance_to(const unknown_area& area) {
 
 constexpr unsigned capacity = 6, kind = 1;
 
-// Every CPU has the same stacks, of one kind, which has the number 1.
+constexpr unsigned bottom = sizeof(stacks_head) / sizeof(void*);
+
+// Every CPU has the same stacks, of one kind, which has the number 1; requests of so many steps lead there.
 struct shared_stacks {
-  stack_bounds unused = {};
-  stack_bounds bounds = {2, 2, 2 + capacity, 2 + capacity};
+  stacks_head head = {};
   void* none = nullptr;
   void* blocks[capacity] = {};
   plain_sequence_table table;
+  stack_bounds& bounds = head.bounds[kind];
 
-  shared_stacks() { std::fill(std::begin(table.of_cpu), std::end(table.of_cpu), entry()); }
+  shared_stacks() {
+    bounds = {bottom, bottom, bottom + capacity, bottom + capacity};
+    head.kind_of_step[kind] = kind;
+    std::fill(std::begin(table.of_cpu), std::end(table.of_cpu), entry());
+  }
   shared_stacks(const shared_stacks&) = delete;
   shared_stacks& operator=(const shared_stacks&) = delete;
   std::ptrdiff_t entry() const {
@@ -91,7 +97,7 @@ TEST_F(core_sequences, move_several_blocks_or_none) {
 }
 
 TEST_F(core_sequences, push_up_to_the_limit) {
-  stacks_.bounds.limit = 3;
+  stacks_.bounds.limit = bottom + 1;
   const sequence_place in = stacks_.in(distance_to(of_thread));
   EXPECT_EQ(push_sequence(in, &blocks_[0]), sequence_end::committed);
   EXPECT_EQ(push_sequence(in, &blocks_[1]), sequence_end::refused);

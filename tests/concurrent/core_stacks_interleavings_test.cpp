@@ -22,9 +22,9 @@ using explore::require;
 
 struct small_plan {
   static constexpr unsigned kinds = 1;
-  static constexpr std::uint32_t most(unsigned) { return 4; }
-  static constexpr std::uint32_t first(unsigned) { return 4; }
-  static constexpr std::array<std::uint8_t, 0> steps = {};
+  static constexpr std::uint32_t most(unsigned, unsigned) { return 4; }
+  static constexpr std::uint32_t first(unsigned, unsigned) { return 4; }
+  static constexpr std::array<std::uint8_t, 1> steps(unsigned) { return {0}; }
 };
 
 struct explored_system {
@@ -71,7 +71,7 @@ private:
       const auto* const table = static_cast<const explored_table*>(in.table);
       words = std::bit_cast<void**>(std::bit_cast<std::uintptr_t>(table) +
                                     table->of_cpu[0].load(std::memory_order_relaxed));
-      bounds = reinterpret_cast<stack_bounds*>(words) + in.kind;
+      bounds = &reinterpret_cast<stacks_head*>(words)->bounds[0];
       point();
       top_ = bounds->top;
     }
@@ -124,7 +124,7 @@ public:
   }
   void pop() {
     void* block = nullptr;
-    if (stacks->try_pop(0, block) == sequence_end::committed) take(block);
+    if (stacks->try_pop_of_step(0, block) == sequence_end::committed) take(block);
   }
   // Other threads may run while a block is taken.
   void empty() {

@@ -23,9 +23,12 @@ using heaplab::testing::go_to_cpu;
 
 struct small_plan {
   static constexpr unsigned kinds = 3;
-  static constexpr std::uint32_t most(unsigned kind) { return kind == 2 ? 0 : 8; }
-  static constexpr std::uint32_t first(unsigned kind) { return kind == 2 ? 0 : 3; }
-  static constexpr std::array<std::uint8_t, 2> steps = {1, 0};
+  static constexpr std::uint32_t most(unsigned, unsigned kind) { return kind == 2 ? 0 : 8; }
+  static constexpr std::uint32_t first(unsigned, unsigned kind) { return kind == 2 ? 0 : 3; }
+  // What requests of 0 and 1 steps get is of the kinds 1 and 0, or on CPUs with odd numbers 0 and 1.
+  static constexpr std::array<std::uint8_t, 2> steps(unsigned cpu) {
+    return {static_cast<std::uint8_t>(1 - cpu % 2), static_cast<std::uint8_t>(cpu % 2)};
+  }
 };
 
 struct system_without_barriers : core_system {
@@ -67,7 +70,7 @@ template <class Stacks>
 void* pop(Stacks& stacks, unsigned kind) {
   for (;;) {
     void* block = nullptr;
-    if (stacks.try_pop(kind, block) != sequence_end::aborted) return block;
+    if (stacks.try_pop(kind, &block, 1) != sequence_end::aborted) return block;
   }
 }
 
@@ -142,7 +145,8 @@ TEST(core_stacks, refuse_before_they_are_opened) {
   void* block = nullptr;
   EXPECT_EQ(stacks->cpu(), sequence_cpus);
   EXPECT_EQ(stacks->try_push(0, &block), sequence_end::refused);
-  EXPECT_EQ(stacks->try_pop(0, block), sequence_end::refused);
+  EXPECT_EQ(stacks->try_pop(0, &block, 1), sequence_end::refused);
+  EXPECT_EQ(stacks->try_pop_of_step(0, block), sequence_end::refused);
 }
 
 TEST(core_stacks, refuse_on_a_cpu_that_has_none) {
@@ -154,17 +158,19 @@ TEST(core_stacks, refuse_on_a_cpu_that_has_none) {
   EXPECT_EQ(stacks->pop_of_step(0, block), sequence_end::refused);
 }
 
-TEST(core_stacks, pop_what_the_size_of_a_request_leads_to) {
+TEST(core_stacks, pop_what_the_size_of_a_request_leads_to_on_the_cpu) {
   if (!are_possible()) GTEST_SKIP();
-  go_to_cpu(0);
   stacks_of_every_cpu stacks;
-  char blocks[2];
-  push(*stacks, 0, &blocks[0]), push(*stacks, 1, &blocks[1]);
-  for (unsigned step = 0; step < 2; ++step) {
-    void* block = nullptr;
-    while (stacks->pop_of_step(step, block) == sequence_end::aborted) {
+  for (unsigned turn = 0; turn < 2; ++turn) {
+    go_to_cpu(turn);
+    char blocks[2];
+    push(*stacks, 0, &blocks[0]), push(*stacks, 1, &blocks[1]);
+    for (unsigned step = 0; step < 2; ++step) {
+      void* block = nullptr;
+      while (stacks->pop_of_step(step, block) == sequence_end::aborted) {
+      }
+      EXPECT_EQ(block, &blocks[small_plan::steps(stacks->cpu())[step]]);
     }
-    EXPECT_EQ(block, &blocks[1 - step]);
   }
 }
 
@@ -256,10 +262,11 @@ TEST(core_stacks, hand_out_no_block_twice_while_another_cpu_empties_them) {
   };
   std::thread user([&] {
     go_to_cpu(0);
-    there.store(stacks->cpu(), std::memory_order_release);
+    const unsigned cpu = stacks->cpu(), step_of_kind_0 = small_plan::steps(cpu)[0];
+    there.store(cpu, std::memory_order_release);
     while (!ends.load(std::memory_order_relaxed)) {
       void* block = nullptr;
-      if (stacks->try_pop(0, block) == sequence_end::committed)
+      if (stacks->try_pop_of_step(step_of_kind_0, block) == sequence_end::committed)
         expect(static_cast<token*>(block)->moves(where::stack, where::user));
       for (token& taken : tokens) {
         if (taken.is.load(std::memory_order_relaxed) == where::stack) continue;
@@ -314,7 +321,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
     for (unsigned round = 0; round < rounds; ++round) {
       random = random * 1'664'525 + 1'013'904'223;
       const unsigned kind = (random >> 16) % 2;
-      if (void* block = nullptr; stacks->try_pop(kind, block) == sequence_end::committed) {
+      if (void* block = nullptr; stacks->try_pop_of_step(kind, block) == sequence_end::committed) {
         take(block);
         mine.push_back(block);
         popped.fetch_add(1, std::memory_order_relaxed);

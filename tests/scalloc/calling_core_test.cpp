@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -53,6 +55,37 @@ TEST_F(calling_core, hands_out_next_what_was_freed_last_on_the_cpu) {
     EXPECT_TRUE(again == blocks[1] || again == blocks[0]) << size;
     tested::deallocate(again);
   }
+}
+
+// What one CPU frees of another's small blocks waits there, and goes home.
+TEST_F(calling_core, hands_out_no_block_whose_line_has_blocks_of_another_cpu) {
+  if (!has_caches || CPU_COUNT(&heaplab::testing::allowed_cpus()) < 2)
+    GTEST_SKIP() << "no two CPUs that have restartable sequences";
+  const auto line_of = [](const void* block) {
+    return reinterpret_cast<std::uintptr_t>(block) / cache_line_bytes;
+  };
+  for (const std::size_t size : {16UL, 48UL}) {
+    go_to_cpu(0);
+    const std::vector<void*> blocks = allocate(2000, size);
+    go_to_cpu(1);
+    std::set<std::uintptr_t> lines;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      if (i % 4 != 0)
+        tested::deallocate(blocks[i]);
+      else
+        lines.insert(line_of(blocks[i]));
+    const auto blocks_there = [&](unsigned cpu) {
+      go_to_cpu(cpu);
+      const std::vector<void*> more = allocate(1000, size);
+      free_all(more);
+      return std::count_if(more.begin(), more.end(),
+                           [&](void* block) { return lines.contains(line_of(block)); });
+    };
+    EXPECT_EQ(blocks_there(1), 0) << size;
+    EXPECT_GT(blocks_there(0), 100) << size;
+    for (std::size_t i = 0; i < blocks.size(); i += 4) tested::deallocate(blocks[i]);
+  }
+  EXPECT_EQ(tested::statistics().live, 0U);
 }
 
 TEST_F(calling_core, counts_cached_blocks_as_free) {

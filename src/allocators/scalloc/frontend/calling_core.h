@@ -52,6 +52,7 @@ class calling_core {
   using lab_type = lab<Traits>;
   using span_type = span<Traits>;
   using classes = typename Traits::classes;
+  using numbers = list_numbers<Traits::config>;
   using policy = core_cached_labs<Traits>;
   using use = typename policy::use;
   using sequence_end = concurrent::sequence_end;
@@ -63,16 +64,24 @@ class calling_core {
   // often, and keep more spans from becoming empty.
   static constexpr std::uint32_t most_blocks = 128, first_blocks = 8;
   static constexpr std::size_t most_bytes = 64 * kib;
-  // Of each class the stacks have the number of the list (page_map.h).
+  static constexpr unsigned owner(unsigned cpu) { return cpu % numbers::owners; }
+  // Whether what the CPU frees into the list waits there until it goes home: blocks of other CPUs' spans.
+  static constexpr bool are_foreign(unsigned cpu, unsigned list) {
+    return list != numbers::of(numbers::class_of[list], owner(cpu));
+  }
+  // The kinds of the stacks are the numbers of lists (list_numbers.h).
   struct plan {
-    static constexpr unsigned kinds = classes::count + 1;
-    static constexpr std::uint32_t most(unsigned list) {
-      const std::size_t bytes = list > 0 ? classes::table[list - 1].block_bytes : SIZE_MAX;
-      if (bytes > classes::lookup_limit) return 0;
+    static constexpr unsigned kinds = numbers::count;
+    static constexpr std::uint32_t most(unsigned cpu, unsigned list) {
+      const std::size_t bytes = classes::table[numbers::class_of[list]].block_bytes;
+      if (list == 0 || bytes > classes::lookup_limit) return 0;
+      if (are_foreign(cpu, list)) return config.lines_kept;
       return narrow<std::uint32_t>(std::min<std::size_t>(most_blocks, most_bytes / bytes));
     }
-    static constexpr std::uint32_t first(unsigned list) { return std::min(first_blocks, most(list)); }
-    static constexpr const auto& steps = classes::lookup;
+    static constexpr std::uint32_t first(unsigned cpu, unsigned list) {
+      return std::min(first_blocks, most(cpu, list));
+    }
+    static constexpr const auto& steps(unsigned cpu) { return numbers::lookups[owner(cpu)]; }
   };
   using stacks = concurrent::core_stacks<plan>;
   // Half of the largest cache of a class.
@@ -114,7 +123,7 @@ public:
   // instruction, blocks on the way into the cache would not get there. As calling_thread::allocate_slow.
   HEAPLAB_FAST_PATH static void* allocate_slow(unsigned class_index, bool& is_zero, bool (*make_room)()) {
     void* block;
-    const sequence_end end = try_again([&] { return stacks_.try_pop(class_index + 1, block); });
+    const sequence_end end = pop_again(class_index, block);
     if (end == sequence_end::committed) return mark(block, nullptr), block;
     lab_type* const local = own_buffer(make_room);
     if (local == nullptr) return nullptr;
@@ -160,8 +169,8 @@ public:
   template <class Visit>
   static void for_each_cached(Visit&& visit) {
     for (unsigned cpu = 0; cpu < stacks_.end(); ++cpu)
-      for (unsigned index = 0; index < classes::count; ++index)
-        if (const unsigned count = stacks_.count(cpu, index + 1); count > 0) visit(index, count);
+      for (unsigned list = 1; list < numbers::count; ++list)
+        if (const unsigned count = stacks_.count(cpu, list); count > 0) visit(numbers::class_of[list], count);
     labs_.for_each_listed(visit);
   }
 
@@ -255,21 +264,22 @@ private:
   }
 
   // Called by the user of `local`, whose cache had no block of the class: the cache gets what the buffer
-  // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's.
+  // has listed, half of a full cache at most. The thread may run on another CPU by now, and fill that one's:
+  // where the blocks are foreign there, a few of them.
   static void refill(lab_type& local, unsigned class_index) {
     const unsigned cpu = stacks_.cpu();
     if (!stacks_.has(cpu)) return;
     note_call(cpu);
     void* batch[most_at_once];
-    const unsigned wanted = stacks_.limit(cpu, class_index + 1) / 2;
-    stacks_.raise_limit(cpu, class_index + 1);
+    const unsigned list = local.lists.own_list(class_index), wanted = stacks_.limit(cpu, list) / 2;
+    stacks_.raise_limit(cpu, list);
     unsigned count = 0;
     while (count < wanted && (batch[count] = scalloc::try_allocate(local, class_index)) != nullptr)
       mark_free(Life, batch[count++]);
     // The first block of the list is popped first.
     std::reverse(batch, batch + count);
     if (count > 0 &&
-        try_again([&] { return stacks_.try_push(class_index + 1, batch, count); }) != sequence_end::committed)
+        try_again([&] { return stacks_.try_push(list, batch, count); }) != sequence_end::committed)
       flush_blocks(Life, local, class_index, batch, count);
   }
 
@@ -312,7 +322,15 @@ private:
     return end;
   }
 
-  // A cache that is full may have more blocks, or half of them leave it together with this one.
+  static sequence_end pop_again(unsigned class_index, void*& block) {
+    constexpr unsigned cached_classes = classes::lookup.back();
+    if (class_index >= cached_classes || !stacks_.are_possible()) return sequence_end::refused;
+    const std::size_t step = classes::step_of(classes::table[class_index].block_bytes);
+    return try_again([&] { return stacks_.try_pop_of_step(step, block); });
+  }
+
+  // A cache that is full may have more blocks, or half of them leave it together with this one, or all where
+  // they are foreign.
   HEAPLAB_OUT_OF_LINE static void push_again(unsigned cpu, unsigned list, void* block) {
     add_stacks(cpu);
     const sequence_end end = try_again([&] { return stacks_.try_push(list, block); });
@@ -323,7 +341,7 @@ private:
       note_call(cpu);
       if (stacks_.count(cpu, list) < stacks_.limit(cpu, list) || stacks_.raise_limit(cpu, list))
         if (stacks_.try_push(list, block) == sequence_end::committed) return;
-      count = stacks_.limit(cpu, list) / 2;
+      count = stacks_.limit(cpu, list) / (are_foreign(cpu, list) ? 1 : 2);
       if (count > 0 && stacks_.try_pop(list, batch, count) != sequence_end::committed) count = 0;
     }
     batch[count++] = block;
@@ -333,15 +351,17 @@ private:
   // To the lists of the present buffer, or home where another thread holds the buffer's lock.
   static void flush_to_buffer(unsigned list, void* const* blocks, unsigned count) {
     lab_type& local = *buffer();
-    if (&local == &none_) return flush_blocks(Life, none_, list - 1, blocks, count);
+    if (&local == &none_) return flush_blocks(Life, none_, numbers::class_of[list], blocks, count);
     const use in_use(local, policy::unless_held::yes);
     if (in_use.is_held() && count == 1) return put_in_list(Life, local, list, *blocks);
-    flush_blocks(Life, in_use.is_held() ? local : none_, list - 1, blocks, count);
+    flush_blocks(Life, in_use.is_held() ? local : none_, numbers::class_of[list], blocks, count);
   }
 
   // Whether a free block waits on any CPU.
   static bool is_cached(unsigned class_index, const void* block) {
-    if (stacks_.holds(class_index + 1, block)) return true;
+    bool waits_on_cpu = false;
+    numbers::for_each_of(class_index, [&](unsigned list) { waits_on_cpu |= stacks_.holds(list, block); });
+    if (waits_on_cpu) return true;
     for (unsigned number = 0; number < std::max(stacks_.end(), Life.pool.columns()); ++number)
       if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
         const use in_use(local);
@@ -351,8 +371,9 @@ private:
   }
 
   static void empty_cache(unsigned cpu, lab_type& local) {
-    stacks_.take_all(cpu,
-                     [&](unsigned list, void* block) { flush_blocks(Life, local, list - 1, &block, 1); });
+    stacks_.take_all(cpu, [&](unsigned list, void* block) {
+      flush_blocks(Life, local, numbers::class_of[list], &block, 1);
+    });
   }
 
   static bool stop_all() {
@@ -361,9 +382,9 @@ private:
   }
 
   static void flush_own() {
-    for (unsigned index = 0; index < classes::count; ++index)
-      for (void* block; stacks_.try_pop(index + 1, block) == sequence_end::committed;)
-        flush_blocks(Life, none_, index, &block, 1);
+    for (unsigned list = 1; list < numbers::count; ++list)
+      for (void* block; stacks_.try_pop(list, &block, 1) == sequence_end::committed;)
+        flush_blocks(Life, none_, numbers::class_of[list], &block, 1);
   }
 
   static bool was_idle(core_state& state) {

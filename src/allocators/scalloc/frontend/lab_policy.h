@@ -138,7 +138,9 @@ public:
     for (lab_type* lab = known; lab != nullptr; lab = lab->next_known)
       if (lab->column == column) return lab;
     lab_type* const lab = make();
-    if (lab != nullptr) lab->column = column;
+    if (lab == nullptr) return nullptr;
+    lab->column = column;
+    if constexpr (lab_type::has_lists) lab->lists.set_owner(column);
     return lab;
   }
 

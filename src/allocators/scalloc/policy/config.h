@@ -120,9 +120,9 @@ struct config {
   // So many large blocks are cached for each class, as far as they fit (size_classes.h). A span holds so few
   // large blocks that without cached ones nearly every free moves a span.
   std::uint32_t large_cached;
-  // Threads take so many numbers in turns. Blocks smaller than a cache line that were allocated by a thread
-  // of another number go home, at most lines_kept of a class and number at a time (list_numbers.h). 1:
-  // whoever frees such a block hands the block out again, and shares its line. Measured
+  // Threads, or CPUs, take so many numbers in turns. Blocks smaller than a cache line that were allocated by
+  // a thread of another number go home, at most lines_kept of a class and number at a time (list_numbers.h).
+  // 1: whoever frees such a block hands the block out again, and shares its line. Measured
   // (docs/decisions/0104).
   unsigned line_owners;
   std::uint8_t lines_kept = 8;

@@ -4,7 +4,8 @@
 // Blocks smaller than a cache line share lines. A thread that handed out again what it freed of another
 // thread's would share those lines with the other from then on (passive false sharing; paper, section 7.4).
 // So each of these classes has a list for each of line_owners owners, and a thread allocates from its own
-// list alone. Threads have the numbers of owners in turns: two with the same number share lines.
+// list alone. Threads have the numbers of owners in turns, or CPUs where these have the blocks
+// (calling_core.h): two with the same number share lines.
 #pragma once
 
 #include <array>

@@ -73,7 +73,6 @@ constexpr config cores() {
   config result = standard();
   result.name = "scalloc-cores";
   result.core_caches = true;
-  result.line_owners = 1;
   result.own_spans_per_column = 0;  // the threads of a CPU share a buffer anyway
   return result;
 }
