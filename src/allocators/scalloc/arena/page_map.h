@@ -125,7 +125,7 @@ public:
     }
   }
 
-  // Of no live block's words does a program know this address.
+  // The mark of free blocks: programs do not know this address, and so do not store it in their blocks.
   HEAPLAB_FAST_PATH const void* address() const { return entries_; }
 
 private:

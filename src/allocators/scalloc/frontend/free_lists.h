@@ -59,7 +59,8 @@ public:
     return block;
   }
 
-  // False: the list is full, and must be told by make_room or refuse.
+  // Counts a block that is to be pushed. False: the list is full, and its count is right again only after
+  // cut() or refuse().
   HEAPLAB_FAST_PATH bool has_room(std::size_t list) { return !room_[list].decrement_is_negative(); }
 
   // Where there was room.
@@ -74,19 +75,20 @@ public:
   // The list of the class from which malloc takes.
   unsigned own_list(unsigned class_index) const { return numbers::of(class_index, owner_); }
   unsigned owner() const { return owner_; }
-  // `number`: that of the thread, or of its home.
+  // `number`: that of the thread, or of its home. The list that was the thread's own still takes blocks
+  // without a cut, so that cut_all must look there.
   void set_owner(std::uint32_t number) {
-    some_wait_ |= owner_ != number % numbers::owners;  // the list that was its own has room
+    some_wait_ |= owner_ != number % numbers::owners;
     owner_ = narrow<std::uint8_t>(number % numbers::owners);
   }
 
-  // After a cut.
+  // A block for which a cut has made room.
   void push_new(unsigned list, void* block) {
     room_[list].decrement();
     push(list, block);
   }
 
-  // A list that takes nothing, the first one or that of a thread without lists, took nothing.
+  // After has_room() of a list that takes no blocks: list 0, or any list of a thread that has no buffer.
   void refuse(unsigned list) { room_[list].set(0); }
 
   // Precondition: the list is empty. It gets `count` > 0 linked blocks, the first of which is popped next,
@@ -117,7 +119,7 @@ public:
     }
     if (!std::exchange(some_wait_, false)) return;
     for (unsigned list = 1; list < lists; ++list)
-      // Without room, so that the next block to wait there is noted.
+      // No room is left: so the next block freed into the list leads to cut_waiting, which notes it.
       if (list != own_list(numbers::class_of[list])) take(numbers::class_of[list], take_out(list, 0, 0));
   }
 
@@ -151,7 +153,7 @@ public:
     return sum;
   }
 
-  // What tells whether the thread has used the class.
+  // A value that changes where the thread uses the class.
   std::uint32_t trace_of(unsigned class_index) const {
     const unsigned list = own_list(class_index);
     const auto first = reinterpret_cast<std::uintptr_t>(first_[list]) >> step_shift;
@@ -212,7 +214,7 @@ private:
     return std::exchange(*link, nullptr);
   }
 
-  // The first list takes and has nothing.
+  // List 0 stands for no list: it has no blocks and no room.
   static constexpr unsigned lists = numbers::count;
   void* first_[lists] = {};
   // So many frees until the list is full.
