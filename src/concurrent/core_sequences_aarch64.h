@@ -42,6 +42,10 @@ inline constexpr bool has_sequences = true;
   "b %l[aborted]\n\t"                                               \
   ".popsection\n"
 
+#define HEAPLAB_SEQUENCE_INPUTS                                                                \
+  [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table), \
+      [of_cpu] "i"(sequence_cpus_at)
+
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
   std::uintptr_t stacks, kind = in.kind, top, bounds;
   void* popped;
@@ -53,8 +57,7 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
                     "sub %w[top], %w[top], #1\n\t" HEAPLAB_SEQUENCE_END
                     : [stacks] "=&r"(stacks), [kind] "+&r"(kind), [top] "=&r"(top), [bounds] "=&r"(bounds),
                       [block] "=&r"(popped)
-                    : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area),
-                      [table] "r"(in.table), [of_cpu] "i"(sequence_cpus_at), [kinds] "i"(sequence_kinds_at)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kinds] "i"(sequence_kinds_at)
                     : "memory", "cc"
                     : refused, aborted);
   block = popped;
@@ -63,18 +66,16 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
 
 HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* block) {
   std::uintptr_t stacks, top, bounds, limit;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
-      "ldrh %w[limit], [%[bounds], #4]\n\t"
-      "cmp %w[top], %w[limit]\n\t"
-      "b.hs %l[refused]\n\t"
-      "add %w[top], %w[top], #1\n\t"
-      "str %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
-        [kind] "r"(in.kind), [block] "r"(block), [of_cpu] "i"(sequence_cpus_at)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
+                    "ldrh %w[limit], [%[bounds], #4]\n\t"
+                    "cmp %w[top], %w[limit]\n\t"
+                    "b.hs %l[refused]\n\t"
+                    "add %w[top], %w[top], #1\n\t"
+                    "str %[block], [%[stacks], %[top], lsl #3]\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [limit] "=&r"(limit)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kind] "r"(in.kind), [block] "r"(block)
+                    : "memory", "cc"
+                    : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
@@ -82,26 +83,24 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
 HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void** blocks,
                                                  std::uintptr_t count) {
   std::uintptr_t stacks, top, bounds, other, index;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
-      "ldrh %w[other], [%[bounds], #2]\n\t"
-      "add %w[other], %w[other], %w[count]\n\t"
-      "cmp %w[top], %w[other]\n\t"
-      "b.lo %l[refused]\n\t"
-      "mov %[index], #0\n"
-      "5:\n\t"
-      "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
-      "str %[other], [%[blocks], %[index], lsl #3]\n\t"
-      "sub %w[top], %w[top], #1\n\t"
-      "add %[index], %[index], #1\n\t"
-      "cmp %[index], %[count]\n\t"
-      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
-        [index] "=&r"(index)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
-        [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
+                    "ldrh %w[other], [%[bounds], #2]\n\t"
+                    "add %w[other], %w[other], %w[count]\n\t"
+                    "cmp %w[top], %w[other]\n\t"
+                    "b.lo %l[refused]\n\t"
+                    "mov %[index], #0\n"
+                    "5:\n\t"
+                    "ldr %[other], [%[stacks], %[top], lsl #3]\n\t"
+                    "str %[other], [%[blocks], %[index], lsl #3]\n\t"
+                    "sub %w[top], %w[top], #1\n\t"
+                    "add %[index], %[index], #1\n\t"
+                    "cmp %[index], %[count]\n\t"
+                    "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+                      [index] "=&r"(index)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count)
+                    : "memory", "cc"
+                    : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
@@ -109,31 +108,30 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
 HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void* const* blocks,
                                                   std::uintptr_t count) {
   std::uintptr_t stacks, top, bounds, other, index;
-  asm volatile goto(
-      HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
-      "ldrh %w[other], [%[bounds], #4]\n\t"
-      "add %w[index], %w[top], %w[count]\n\t"
-      "cmp %w[index], %w[other]\n\t"
-      "b.hi %l[refused]\n\t"
-      "mov %[index], #0\n"
-      "5:\n\t"
-      "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
-      "add %w[top], %w[top], #1\n\t"
-      "str %[other], [%[stacks], %[top], lsl #3]\n\t"
-      "add %[index], %[index], #1\n\t"
-      "cmp %[index], %[count]\n\t"
-      "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
-      : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
-        [index] "=&r"(index)
-      : [area] "r"(static_cast<char*>(__builtin_thread_pointer()) + in.area), [table] "r"(in.table),
-        [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
-      : "memory", "cc"
-      : refused, aborted);
+  asm volatile goto(HEAPLAB_SEQUENCE_BEGIN HEAPLAB_SEQUENCE_TOP
+                    "ldrh %w[other], [%[bounds], #4]\n\t"
+                    "add %w[index], %w[top], %w[count]\n\t"
+                    "cmp %w[index], %w[other]\n\t"
+                    "b.hi %l[refused]\n\t"
+                    "mov %[index], #0\n"
+                    "5:\n\t"
+                    "ldr %[other], [%[blocks], %[index], lsl #3]\n\t"
+                    "add %w[top], %w[top], #1\n\t"
+                    "str %[other], [%[stacks], %[top], lsl #3]\n\t"
+                    "add %[index], %[index], #1\n\t"
+                    "cmp %[index], %[count]\n\t"
+                    "b.lo 5b\n\t" HEAPLAB_SEQUENCE_END
+                    : [stacks] "=&r"(stacks), [top] "=&r"(top), [bounds] "=&r"(bounds), [other] "=&r"(other),
+                      [index] "=&r"(index)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count)
+                    : "memory", "cc"
+                    : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
 }
 
 #undef HEAPLAB_SEQUENCE_BEGIN
 #undef HEAPLAB_SEQUENCE_TOP
 #undef HEAPLAB_SEQUENCE_END
+#undef HEAPLAB_SEQUENCE_INPUTS
 
 }  // namespace heaplab::concurrent

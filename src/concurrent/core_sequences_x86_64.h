@@ -41,6 +41,8 @@ inline constexpr bool has_sequences = true;
   "jmp %l[aborted]\n\t"                                             \
   ".popsection\n"
 
+#define HEAPLAB_SEQUENCE_INPUTS [area] "r"(in.area), [table] "r"(in.table), [of_cpu] "i"(sequence_cpus_at)
+
 HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& block) {
   std::uintptr_t stacks, kind = in.kind, top;
   void* popped;
@@ -50,8 +52,7 @@ HEAPLAB_FAST_PATH sequence_end pop_sequence(const sequence_place& in, void*& blo
                     "testq %[block], %[block]\n\t"
                     "jz %l[refused]\n\t" HEAPLAB_SEQUENCE_END("decw")
                     : [stacks] "=&r"(stacks), [kind] "+&r"(kind), [top] "=&r"(top), [block] "=&a"(popped)
-                    : [area] "r"(in.area), [table] "r"(in.table), [of_cpu] "i"(sequence_cpus_at),
-                      [kinds] "i"(sequence_kinds_at)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kinds] "i"(sequence_kinds_at)
                     : "memory", "cc"
                     : refused, aborted);
   block = popped;
@@ -65,8 +66,7 @@ HEAPLAB_FAST_PATH sequence_end push_sequence(const sequence_place& in, void* blo
                     "jae %l[refused]\n\t"
                     "movq %[block], 8(%[stacks], %[top], 8)\n\t" HEAPLAB_SEQUENCE_END("incw")
                     : [stacks] "=&r"(stacks), [top] "=&r"(top)
-                    : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [block] "r"(block),
-                      [of_cpu] "i"(sequence_cpus_at)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kind] "r"(in.kind), [block] "r"(block)
                     : "memory", "cc"
                     : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
@@ -90,8 +90,7 @@ HEAPLAB_FAST_PATH sequence_end pop_many_sequence(const sequence_place& in, void*
                     "cmpl %k[count], %k[index]\n\t"
                     "jb 5b\n\t" HEAPLAB_SEQUENCE_END("movw %w[top],")
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
-                    : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks),
-                      [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count)
                     : "memory", "cc"
                     : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
@@ -114,8 +113,7 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
                     "cmpl %k[count], %k[index]\n\t"
                     "jb 5b\n\t" HEAPLAB_SEQUENCE_END("movw %w[top],")
                     : [stacks] "=&r"(stacks), [top] "=&r"(top), [other] "=&r"(other), [index] "=&r"(index)
-                    : [area] "r"(in.area), [table] "r"(in.table), [kind] "r"(in.kind), [blocks] "r"(blocks),
-                      [count] "r"(count), [of_cpu] "i"(sequence_cpus_at)
+                    : HEAPLAB_SEQUENCE_INPUTS, [kind] "r"(in.kind), [blocks] "r"(blocks), [count] "r"(count)
                     : "memory", "cc"
                     : refused, aborted);
   HEAPLAB_SEQUENCE_RESULT
@@ -124,5 +122,6 @@ HEAPLAB_FAST_PATH sequence_end push_many_sequence(const sequence_place& in, void
 #undef HEAPLAB_SEQUENCE_BEGIN
 #undef HEAPLAB_SEQUENCE_TOP
 #undef HEAPLAB_SEQUENCE_END
+#undef HEAPLAB_SEQUENCE_INPUTS
 
 }  // namespace heaplab::concurrent
