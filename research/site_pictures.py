@@ -13,7 +13,6 @@ from pathlib import Path
 
 PACKED = Path(__file__).with_name("pictures.tar.xz")
 IN_REPOSITORY = {  # which the pages show wherever they are read
-    "llheap-chapter-churn-1.svg",
     "scalloc-oopsla15-fig06-1.svg",
     "scalloc-oopsla15-fig08-1.svg",
 }
