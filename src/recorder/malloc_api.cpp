@@ -34,18 +34,18 @@ std::uint8_t recorded(std::size_t alignment) {
 }
 
 // Looks closer at a call. It is jumped to, so that its return address and frame are those of the call.
-template <kind k, auto function, class... Arguments>
+template <kind Kind, auto Function, class... Arguments>
 HEAPLAB_OUT_OF_LINE void* acquire_closely(std::size_t size, std::uint8_t alignment_log2,
                                           Arguments... arguments) {
-  return acquire(k, size, alignment_log2, HEAPLAB_SITE, [=] { return (next.*function)(arguments...); });
+  return acquire(Kind, size, alignment_log2, HEAPLAB_SITE, [=] { return (next.*Function)(arguments...); });
 }
 
 // `arguments` are those of the function below that does the same.
-template <kind k, auto function, class... Arguments>
+template <kind Kind, auto Function, class... Arguments>
 HEAPLAB_FAST_PATH void* acquire_by(std::size_t size, std::size_t alignment, Arguments... arguments) {
   if (passes(size)) [[likely]]
-    return (next.*function)(arguments...);
-  return acquire_closely<k, function>(size, recorded(alignment), arguments...);
+    return (next.*Function)(arguments...);
+  return acquire_closely<Kind, Function>(size, recorded(alignment), arguments...);
 }
 
 HEAPLAB_OUT_OF_LINE int posix_memalign_closely(void** result, std::size_t alignment, std::size_t size) {
@@ -57,38 +57,38 @@ HEAPLAB_OUT_OF_LINE int posix_memalign_closely(void** result, std::size_t alignm
   return error;
 }
 
-template <kind from, kind to>
+template <kind From, kind To>
 HEAPLAB_OUT_OF_LINE void* resize_closely(void* block, std::size_t size) {
   const call_site site = HEAPLAB_SITE;
   const auto call = [=] { return next.realloc(block, size); };
-  if (block == nullptr) return acquire(to, size, 0, site, call);
+  if (block == nullptr) return acquire(To, size, 0, site, call);
   if (early.owns(block)) [[unlikely]]
     return move_early(block, size, site);
-  return reallocate(from, to, block, size, site, call);
+  return reallocate(From, To, block, size, site, call);
 }
 
-template <kind from, kind to>
+template <kind From, kind To>
 HEAPLAB_FAST_PATH void* resize(void* block, std::size_t size) {
   if (is_no_sample(block) && passes(size)) [[likely]]
     return next.realloc(block, size);
-  return resize_closely<from, to>(block, size);
+  return resize_closely<From, To>(block, size);
 }
 
-template <kind k, auto function, class... Sizes>
+template <kind Kind, auto Function, class... Sizes>
 HEAPLAB_OUT_OF_LINE void release_closely(void* block, std::size_t size, std::size_t alignment,
                                          Sizes... sizes) {
   if (early.owns(block)) [[unlikely]]
     return;
   const std::size_t recorded = is_power_of_two(alignment) ? alignment : 0;
-  release(k, block, size, recorded, HEAPLAB_CALLER, [=] { (next.*function)(block, sizes...); });
+  release(Kind, block, size, recorded, HEAPLAB_CALLER, [=] { (next.*Function)(block, sizes...); });
 }
 
 // The function below that does the same is called with the block and the `sizes`.
-template <kind k, auto function, class... Sizes>
+template <kind Kind, auto Function, class... Sizes>
 HEAPLAB_FAST_PATH void release_by(void* block, std::size_t size, std::size_t alignment, Sizes... sizes) {
   if (is_no_sample(block)) [[likely]]
-    return (next.*function)(block, sizes...);
-  release_closely<k, function>(block, size, alignment, sizes...);
+    return (next.*Function)(block, sizes...);
+  release_closely<Kind, Function>(block, size, alignment, sizes...);
 }
 
 }  // namespace
