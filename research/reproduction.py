@@ -56,7 +56,9 @@ def load(path: Path) -> list[Reproduced]:
 
 def write(known: Sequence[Reproduced], path: Path) -> None:
     ordered: list[Any] = sorted(known, key=lambda entry: entry.experiment)
-    path.write_bytes(lzma.compress(KNOWN.dump_json(ordered, indent=1) + b"\n"))
+    path.write_bytes(
+        lzma.compress(KNOWN.dump_json(ordered, indent=1) + b"\n", preset=9 | lzma.PRESET_EXTREME)
+    )
 
 
 def catalog_here() -> Catalog:

@@ -6,6 +6,7 @@ reproduction.py packs what it draws into pictures.tar.xz, a twentieth of the siz
 """
 
 import io
+import lzma
 import re
 import tarfile
 from collections.abc import Mapping
@@ -59,7 +60,7 @@ def pack(folder: Path) -> None:
 
 def write(pictures: Mapping[str, str]) -> None:
     """The same pictures give the same archive."""
-    with tarfile.open(PACKED, "w:xz", preset=9) as archive:
+    with tarfile.open(PACKED, "w:xz", preset=9 | lzma.PRESET_EXTREME) as archive:
         for name, text in pictures.items():
             content = text.encode()
             member = tarfile.TarInfo(name)

@@ -18,6 +18,7 @@ from heaplab.analysis.gate_cells import (
     beside as beside,
     blocks_for_limits as blocks_for_limits,
     gate_cells as gate_cells,
+    judged_of as judged_of,
     values_to_keep as values_to_keep,
 )
 from heaplab.analysis.gate_outcome import Gate as Gate, GateOutcome as GateOutcome

@@ -123,7 +123,7 @@ class CommitGate:
             if not stopped and outcome.state is State.COULD_NOT_TELL and not outcome.why:
                 note(f"could not tell yet: going on for {times} times the budget")
                 longer = auto_budget.measure_longer
-                stopped = longer(load(paths[0]), request, times * (options.budget or 0), options)
+                stopped = longer(load(paths[0]), request, times * (options.budget or 0), options, limits)
                 outcome = judged(paths, limits, concerned)
         if stopped:
             raise click.exceptions.Exit(1)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -98,12 +99,13 @@ def run_campaign(
     to_go_on: str = "",
     pointless: Pointless | None = None,
     outlook: BudgetOutlook | None = None,
+    limits: analysis.GateLimits | None = None,
 ) -> str:
     """Measure the missing runs; return why measuring was stopped, "" if it was not.
 
     Finished runs survive an interruption and a full disk; `to_go_on` says how the user can continue. Before
     each round, `pointless` tells from what was measured so far whether more of it decides nothing, and
-    `outlook`, once, what the budget can decide.
+    `outlook`, once, what the budget can decide. With `limits`, all that a gate judges has to be precise.
     """
     if opened.unreadable:
         note(store.left_out(opened.store.path, opened.unreadable))
@@ -135,7 +137,7 @@ def run_campaign(
             runs=opened.runs,
             runs_of_earlier_budgets=opened.runs_of_earlier_budgets,
             spent=opened.spent,
-            precise=precise_enough(campaign, opened.timings, left_out),
+            precise=precise_enough(campaign, opened.timings, left_out, limits),
             pointless=before_round,
             left_out=left_out,
             listen=bar.listen,
@@ -171,9 +173,14 @@ def so_far(opened: OpenedCampaign) -> analysis.Analysis:
 
 
 def precise_enough(
-    campaign: Campaign, timings: Mapping[str, Timing], left_out: Collection[str] = ()
+    campaign: Campaign,
+    timings: Mapping[str, Timing],
+    left_out: Collection[str] = (),
+    limits: analysis.GateLimits | None = None,
 ) -> Precise:
     """The stopping rule: every ratio of the main metric to the reference is precise enough.
+
+    With `limits`, so is every other that a gate judges: to half of its limit.
 
     `timings` and `left_out` are filled while the campaign runs.
     """
@@ -182,12 +189,22 @@ def precise_enough(
         timing = timings.get(comparison.experiment.id)
         studies = analysis.studies_of(comparison.experiment, campaign, list(runs), timing)
         pairs = [
-            study.pair(cell, study.baseline, name, study.main_metric)
+            (study.pair(cell, study.baseline, name, metric), precision)
             for study in studies
             for cell in study.cells_run
+            for metric, precision in precisions_of(study, cell, campaign.precision, limits).items()
             for name in (*study.candidates, study.control)
             if name != study.baseline and name not in left_out
         ]
-        return all(stats.precise_enough(base, [other], campaign.precision) for base, other in pairs)
+        return all(stats.precise_enough(base, [other], precision) for (base, other), precision in pairs)
 
     return rule
+
+
+def precisions_of(
+    study: analysis.Study, cell: analysis.MeasuredCell, precision: float, limits: analysis.GateLimits | None
+) -> dict[str, float]:
+    """The metrics of a cell that are to be precise, and to what share."""
+    judged = analysis.judged_of(study, limits, counts=False).values() if limits else ()
+    halves = {name: limit / 2 for name, limit in judged if isfinite(limit) and study.shows(cell, name)}
+    return halves | {study.main_metric: precision}

@@ -42,7 +42,7 @@ def go_on(
     going_on = f"; going on for {in_words(budget)}" if budget < more else ""
     need = f"{in_words(more)} more" if isfinite(more) else "more blocks to say how long they take"
     note(f"the limits need {need} here{going_on}")
-    return measure_longer(results, request, budget, options, pointless)
+    return measure_longer(results, request, budget, options, limits, pointless)
 
 
 def measure_longer(
@@ -50,12 +50,13 @@ def measure_longer(
     request: Request,
     budget: float,
     options: GateOptions,
+    limits: analysis.GateLimits,
     pointless: Pointless | None = None,
 ) -> str:
     """Measure for `budget` seconds more. Returns why measuring was stopped, "" if it was not."""
     arms = {arm.allocator: arm for arm in request.libraries}
     opened = campaigns.resume(results, arms, budget)
-    return run_campaign(opened, needed_by(results.campaign), options, TO_GO_ON, pointless)
+    return run_campaign(opened, needed_by(results.campaign), options, TO_GO_ON, pointless, limits=limits)
 
 
 def in_words(seconds: float) -> str:

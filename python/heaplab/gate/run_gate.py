@@ -87,7 +87,7 @@ def measured(
     campaign, needed = opened_for(request, folder, options, share)
     pointless = PointlessTimes(request, limits, whole) if options.auto else None
     outlook = BudgetOutlook(limits.slower, asked.budget)
-    stopped = run_campaign(campaign, needed, options, TO_GO_ON, pointless, outlook)
+    stopped = run_campaign(campaign, needed, options, TO_GO_ON, pointless, outlook, limits)
     if options.automatic and not stopped:
         stopped = auto_budget.go_on(campaign.store.path, request, limits, options, pointless)
     return [campaign.store.path, *paths], stopped

@@ -27,10 +27,11 @@ from heaplab.analysis import (
     blocks_for_limits,
     gate_cells,
 )
+from heaplab.campaign import plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.commands.gate import gate as gate_command
 from heaplab.comparison.benchmark import MOST_BLOCKS
-from heaplab.comparison.run_campaign import TO_GO_ON, interrupted
+from heaplab.comparison.run_campaign import TO_GO_ON, interrupted, precise_enough
 from heaplab.comparison.whole_budget import WholeBudget
 from heaplab.errors import HeaplabError
 from heaplab.gate import auto_budget, count_instructions, run_gate
@@ -484,6 +485,24 @@ def test_ratios_are_measured_to_half_of_the_limit(
 ) -> None:
     suite("same", "same", "--budget", "1ms", *words)
     assert store.load(tmp_path / "out" / "gate" / store.FILE_NAME).campaign.precision == precision
+
+
+def test_a_gate_goes_on_until_memory_is_known_to_half_of_its_limit_too() -> None:
+    generator = np.random.default_rng(1)
+
+    def noisy(run: Run) -> Run:
+        assert run.process
+        peak = round(run.process.peak_memory * generator.uniform(0.9, 1.1))
+        return run.model_copy(update={"process": run.process.model_copy(update={"peak_memory": peak})})
+
+    records = synthetic.campaign(["old", "new"], synthetic.experiments()[:1], noise=0.001, drift=0)
+    campaign = records[0]
+    for comparison in plan.comparisons(campaign):
+        cells = {cell.key for cell in comparison.cells}
+        for shaken, limits, precise in ((False, LIMITS, True), (True, None, True), (True, LIMITS, False)):
+            every = synthetic.of_runs(records, noisy) if shaken else records
+            runs = [each for each in every if isinstance(each, Run) and each.key in cells]
+            assert precise_enough(campaign, {}, (), limits)(comparison, runs) is precise
 
 
 @pytest.mark.parametrize("budget", ["1ms", "auto"])

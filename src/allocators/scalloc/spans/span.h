@@ -267,12 +267,6 @@ struct alignas(4 * cache_line_bytes) span {
     return missing >= 0 && missing <= hot;
   }
 
-  // Whether a block of the span may begin there. Any address.
-  bool spans_over(const void* address) const {
-    return distance_to(address) <
-           Traits::classes::table[class_index.load(std::memory_order_relaxed)].real_span_bytes;
-  }
-
   // Whether a block of the span begins there and was handed out in this tenure.
   bool was_handed_out(const void* block) const {
     const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
