@@ -58,7 +58,7 @@ def compare(extra: tuple[Path, ...], subject: Subject, options: ComparisonOption
         refuse_one_alone(benchmark, arms)
     if options.no_deep_binding:
         arms = [chosen_arms.without_deep_binding(arm) for arm in arms]
-    if options.automatic:
+    if options.budget is not None:
         benchmark = benchmark.with_most_blocks()
     return measure(request_of(benchmark, arms, options), benchmark.folder, options)
 

@@ -115,7 +115,7 @@ def tune(
     baseline = chosen_arms.arm_of(catalog, name)
     arms = [baseline, *arms_with(catalog, name, trials)]
     benchmark = benchmark_of(catalog, arms, subject, options.quiet)
-    if options.automatic:
+    if options.budget is not None:
         benchmark = benchmark.with_most_blocks()
     folder = options.output or benchmark.folder / "tune"
     assert benchmark.budget
