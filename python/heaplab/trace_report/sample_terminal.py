@@ -137,20 +137,19 @@ def sites(moment: SampledMoment, what: str) -> Table:
 
 
 def changed(caption: str, shown: Sequence[SampledChange]) -> Table:
-    """Rows whose interval holds no change are marked as noise."""
+    """Rows whose interval holds no change are marked as noise, in the column that is never left out."""
     rows = [
         (
             change.name,
             [
-                Entry(signed(change.by)),
-                Entry("" if change.is_shown else "may be noise"),
+                Entry(signed(change.by), "" if change.is_shown else "may be noise"),
                 Entry(f"{size(change.old.bytes)} → {size(change.new.bytes)}"),
             ],
         )
         for change in shown[:MOST_ROWS]
     ]
     rest = f": the first {len(rows)} of {len(shown)}" if len(shown) > len(rows) else ""
-    return Table(caption + rest, ["difference", "", "live"], rows, "caller")
+    return Table(caption + rest, ["difference", "live"], rows, "caller")
 
 
 def signed(by: estimates.Estimate) -> str:
