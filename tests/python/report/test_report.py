@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shlex
 from html.parser import HTMLParser
 from math import inf, nan
 
@@ -295,6 +296,23 @@ def test_what_is_undecided_may_be_measured_longer_if_time_ran_out(tmp_path):
     assert longer in steps_of(
         tmp_path, {"swift": (0.9, 1.0)}, own=True, end="budget", command=night, blocks=2
     ), "atlas has no --resume, and compare goes on with its campaigns"
+
+
+@pytest.mark.parametrize(
+    ("given", "typed"),
+    [
+        (["--", "./x", "--precision", "9"], ["--", "./x", "--precision", "9"]),
+        (["--precision", "5%", "-q", "--", "./x"], ["-q", "--", "./x"]),
+        (["-q", "--precision=5%"], ["-q"]),
+    ],
+)
+def test_what_is_precise_but_undecided_may_be_measured_more_precisely(tmp_path, given, typed):
+    undecided = {"effects": {"swift": (0.9, 1.0)}, "own": True, "blocks": 2}
+    steps = steps_of(tmp_path, **undecided, command=["heaplab", "compare", *given])
+    says = "To decide about swift, measure to 1% instead of 2%:"
+    assert (says, shlex.join(["heaplab", "compare", "--precision", "1%", *typed])) in steps
+    gated = steps_of(tmp_path, **undecided, command=["heaplab", "gate", *given])
+    assert not [step for step in gated if "decide" in step[0]]
 
 
 NEVER = "A day more on this machine would not decide about swift, by the forecast of:"

@@ -32,8 +32,9 @@ def next_steps(analysis: Analysis, kind: str, answered: Answer) -> list[Step]:
         steps = _command(analysis, answered)
     else:
         steps = _own_program(analysis, answered, own) if own else [ASK] * (kind == first)
-    if answered.open and _may_go_on(analysis):
-        steps.append(_longer(analysis, f"about {wording.listed(answered.open)}"))
+    if answered.open:
+        about = f"about {wording.listed(answered.open)}"
+        steps += [_longer(analysis, about)] if _may_go_on(analysis) else _anew(analysis, about)
     return steps + _quieter(analysis, kind)
 
 
@@ -58,6 +59,27 @@ def _longer(analysis: Analysis, about: str) -> Step:
         budget, how_long = f"{hours}h", f"longer, by the forecast about {units.counted(hours, 'hour')}"
     command = ["heaplab", "compare", "--resume", folder, *arms, "--budget", budget]
     return Step(f"To decide {about}, measure {how_long}:", shlex.join(command))
+
+
+def _anew(analysis: Analysis, about: str) -> list[Step]:
+    """What decides where the intervals are as narrow as was asked: half of their width."""
+    campaign, end = analysis.campaign, analysis.results.end
+    if end is None or end.reason != "precise" or campaign.command[1:2] != ["compare"]:
+        return []
+    asked, finer = (f"{100 * share:g}%" for share in (campaign.precision, campaign.precision / 2))
+    command = with_option(campaign.command, "--precision", finer)
+    return [Step(f"To decide {about}, measure to {finer} instead of {asked}:", shlex.join(command))]
+
+
+def with_option(command: Sequence[str], option: str, value: str) -> list[str]:
+    """A command of heaplab with this value of an option; what follows "--" is the program's."""
+    end = command.index("--") if "--" in command else len(command)
+    others = [
+        word
+        for place, word in enumerate(command[:end])
+        if word.split("=")[0] != option and command[place - 1] != option
+    ]
+    return [*others[:2], option, value, *others[2:], *command[end:]]
 
 
 def arms_given(command: Sequence[str]) -> list[str]:
