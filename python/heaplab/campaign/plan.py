@@ -16,6 +16,7 @@ from heaplab.results import spec
 from heaplab.results.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status, key_of
 
 ROUNDS_AT_LEAST = 2  # rounds before the budget may end a campaign: a single block allows no comparison
+FAILS_RARELY = 0.2  # a server whose port was taken in two of twenty blocks is measured further
 SHORTEST_LIMIT_S = 5.0  # the time limit of a user's program is never shorter, however small the budget
 
 
@@ -180,9 +181,19 @@ def done(runs: Iterable[Run]) -> set[tuple[str, int, str]]:
 
 
 def given_up(runs: Iterable[Run]) -> set[tuple[str, str]]:
-    """(cell key, allocator) of candidates that failed in two blocks of a cell and are not run again."""
+    """(cell key, allocator) of candidates that are not run again, because they often give no figure there.
+
+    Such a candidate failed in two blocks, and in more than FAILS_RARELY of its blocks.
+    """
+    tried: dict[tuple[str, str], set[int]] = {}
     without: dict[tuple[str, str], set[int]] = {}
     for run in runs:
+        key = run.key, run.allocator
+        tried.setdefault(key, set()).add(run.block)
         if run.status in (Status.FAILED, Status.TIMEOUT, Status.SKIPPED):
-            without.setdefault((run.key, run.allocator), set()).add(run.block)
-    return {key for key, blocks in without.items() if len(blocks) > 1}
+            without.setdefault(key, set()).add(run.block)
+    return {
+        key
+        for key, blocks in without.items()
+        if len(blocks) > 1 and len(blocks) > FAILS_RARELY * len(tried[key])
+    }

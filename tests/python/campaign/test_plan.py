@@ -117,3 +117,6 @@ def test_an_allocator_without_a_figure_in_two_blocks_is_given_up_in_that_cell_on
         bare_run(second, "a", Status.FAILED),
     ]
     assert plan.given_up(runs) == {(first.key, "a")}
+    rarely = [bare_run(first, "a", block=block) for block in range(2, 10)]
+    assert plan.given_up([*runs, *rarely]) == set()
+    assert plan.given_up([*runs, *rarely[:-1]]) == {(first.key, "a")}
