@@ -86,7 +86,7 @@ def record(
     Examples:
       heaplab record -o ls.trace -- ls -l
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
-      sleep 9 & heaplab record --pid $! --for 1s -o sleep.trace
+      sh -c 'until [ $((i += 1)) = 9999999 ]; do :; done' >&- 2>&- & heaplab record --pid $! --for 1s
       heaplab record --stacks -o ls.trace -- ls -l
       heaplab record --sample 64KiB --every 1s -- ls -l
       heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
