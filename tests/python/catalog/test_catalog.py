@@ -95,16 +95,16 @@ def test_a_suite_names_experiments_there_are() -> None:
         assert CATALOG.experiments_matching(suite.experiments)
 
 
-def test_a_group_of_experiments_is_in_a_suite_or_a_publication_or_on_a_page() -> None:
-    """A group that nothing names is never run. What quotes a publication is a part of it."""
+def test_an_experiment_is_in_a_suite_or_a_publication_or_on_a_page() -> None:
+    """An experiment that nothing names is never run. What quotes a publication is a part of it."""
     suites = {
         item.id for each in CATALOG.suites.values() for item in CATALOG.experiments_matching(each.experiments)
     }
     parts = {name for each in CATALOG.publications.values() for name in each.experiments}
     pages = "".join(page.read_text() for page in (Path(__file__).parents[3] / "docs").glob("*.md"))
     assert {item.id for item in EXPERIMENTS if item.publication} <= parts
-    others = {name.partition("/")[0] + "/" for name in CATALOG.experiments.keys() - suites - parts}
-    assert {group for group in others if group not in pages} == set()
+    others = CATALOG.experiments.keys() - suites - parts
+    assert {name for name in others if name not in pages} == set()
 
 
 def test_experiments_are_named_by_id_group_or_glob() -> None:
