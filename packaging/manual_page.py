@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import click
 
+from heaplab import __version__
 from heaplab.commands import commands
-from heaplab.version import __version__
 
 SECTION = 1
 EXIT_STATUS = {

@@ -19,8 +19,8 @@ from statistics import median
 import coherence_curves
 from ablated import ABLATIONS, GROWTH, STRATEGIES, Ablation
 from command_line import parser_of
-from heaplab.catalog import contents, locate, native
-from heaplab.machine import host
+from heaplab.catalog import contents, locate
+from heaplab.machine import host, native
 from heaplab.machine.callgrind import InstructionCounter
 from heaplab.machine.execute import environment_for, execute
 from heaplab.machine.watch import Limits

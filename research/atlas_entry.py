@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from command_line import parser_of
-from heaplab.catalog import native
+from heaplab.machine import native
 from heaplab.results import store
 
 # What every workload reports, and verdicts and their reasons rest on.

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from ablations import arm, spoken
 from command_line import parser_of
-from heaplab.catalog import native
-from heaplab.machine import host
+from heaplab.machine import host, native
 from heaplab.machine.execute import environment_for
 from heaplab.results.own_program import OwnProgram
 from heaplab.stats import Interval, compare

@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from heaplab.catalog import contents, native
+from heaplab.catalog import contents
 from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
+from heaplab.machine import native
 from heaplab.machine.execute import environment_for
 from heaplab.options.chosen_arms import arm_of
 from heaplab.results.own_program import OwnProgram

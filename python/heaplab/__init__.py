@@ -1,10 +1,15 @@
 """heaplab: a laboratory for dynamic memory on Linux."""
 
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heaplab.report.machine_readable.notebook import load as load
-    from heaplab.version import __version__ as __version__
+
+try:
+    __version__ = metadata.version("heaplab")
+except metadata.PackageNotFoundError:
+    __version__ = "source tree"
 
 
 def __getattr__(name: str) -> Any:
@@ -13,8 +18,4 @@ def __getattr__(name: str) -> Any:
         from heaplab.report.machine_readable.notebook import load
 
         return load
-    if name == "__version__":
-        from heaplab.version import __version__
-
-        return __version__
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,5 @@
-// Only heaplab's front end calls this program (python/heaplab/redirecting). For each line of standard input,
-// `ADDRESS PADDING BYTES`, in hexadecimal, it prints how the first instructions of the function run
+// Only heaplab's front end calls this program (python/heaplab/traces/redirecting). For each line of standard
+// input, `ADDRESS PADDING BYTES`, in hexadecimal, it prints how the first instructions of the function run
 // elsewhere: `REPLACED CODE DISPLACEMENT...`, or `- WHY` if they cannot be moved (moved_entry.h).
 #include <cstdint>
 #include <iostream>

@@ -1,7 +1,7 @@
 // Redirection: the first instructions of a function of the program's own malloc are replaced by a jump to the
 // recorder, which calls the function through a copy of these instructions. So callers in every module and
 // through every pointer are seen. The front end tells which functions, and how their first instructions run
-// elsewhere (python/heaplab/redirecting), in a file of the recording's folder.
+// elsewhere (python/heaplab/traces/redirecting), in a file of the recording's folder.
 //
 // A process that runs already calls heaplab_recorder_attach, which prepares everything but the jumps: those
 // are written and taken back from outside, while no thread runs (src/ask/change_code.cpp).

@@ -10,8 +10,7 @@ import pytest
 from laboratory import Laboratory, cut_off, success
 from subprocesses import OVER_LIBC, SHARED, compiled, written
 
-from heaplab.catalog import native
-from heaplab.machine import signals
+from heaplab.machine import native, signals
 from heaplab.report.page import report_page
 from heaplab.results import store
 

@@ -17,7 +17,7 @@ from heaplab.report.pictures import canvas
 from heaplab.report.pictures.figures import Drawing
 from heaplab.report.pictures.palette import CHROME, HUES
 from heaplab.text import units
-from heaplab.trace_report.trace_page import Chapter, write_page
+from heaplab.tracing.trace_page import Chapter, write_page
 
 # Live and rounding are blue, pinned orange, retained purple, the allocator's own grey.
 COLORS = dict(zip(PARTS, (HUES[0][0], HUES[7][0], HUES[1][0], HUES[3][0], "#55606e"), strict=True))

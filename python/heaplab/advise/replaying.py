@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heaplab.advise.census import SAMPLE, Census, Replays, read
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import native
 from heaplab.machine.execute import environment_for, execute, failure
 from heaplab.machine.watch import Limits
 from heaplab.results.own_program import REPLAY

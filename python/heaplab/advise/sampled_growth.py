@@ -12,8 +12,8 @@ from heaplab.advise.answer import SHARE, SMALLEST, Kind
 from heaplab.advise.sentences import NAMED, size
 from heaplab.screen.console import put
 from heaplab.text import units
-from heaplab.trace_report import sample_terminal
-from heaplab.trace_report.sampled_callers import SampledChange, SampledMoment, changes
+from heaplab.tracing import sample_terminal
+from heaplab.tracing.sampled_callers import SampledChange, SampledMoment, changes
 
 LABELS = 10  # columns
 LEAST_FOR_SURE = 3  # snapshots: the growth is seen in both halves of the time

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from heaplab import __version__
 from heaplab.campaign import standard_input
 from heaplab.errors import UsageError
 from heaplab.machine import host, interposition
@@ -17,7 +18,6 @@ from heaplab.results.manner import Manner
 from heaplab.results.own_program import MUTATOR
 from heaplab.results.records import Arm, Campaign, Host, Input, Run, Timing, refuse_no_text
 from heaplab.results.store import ResultsLock, Store
-from heaplab.version import __version__
 
 HASH_LENGTH = 16  # hexadecimal digits
 # Fields of a request that its campaign has too, and that must agree for runs to belong together.

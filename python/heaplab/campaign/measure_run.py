@@ -31,8 +31,8 @@ from heaplab.machine.execute import Execution, Job, Steps, alone, environment_fo
 from heaplab.machine.slices import in_slices
 from heaplab.machine.watch import Limits, Look, no_look
 from heaplab.programs import PreparedInput, PreparedProgram, PreparedServer
+from heaplab.programs.servers import ServerJob, free_port, serve
 from heaplab.results.records import Arm, Campaign, Run, Status, Trims
-from heaplab.servers import ServerJob, free_port, serve
 
 PADDING_MOST = 4096  # random B added to the environment: moves the stack (Mytkowicz et al., ASPLOS 2009)
 Prepared = TypeVar("Prepared", bound=PreparedInput)

@@ -12,11 +12,11 @@ from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Block, Candidate, Cell
 from heaplab.campaign.runner import Progress
 from heaplab.campaign.user_program import executions_of
-from heaplab.coverage import pilot_run
-from heaplab.coverage.executed_programs import not_seen
-from heaplab.coverage.tree_sampler import TreeSampler
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import deep_binding
+from heaplab.machine.coverage import pilot_run
+from heaplab.machine.coverage.executed_programs import not_seen
+from heaplab.machine.coverage.tree_sampler import TreeSampler
 from heaplab.machine.watch import FEWEST_SAMPLES
 from heaplab.results.records import SHORT_PROGRAM_S, Arm, Campaign, Coverage, Pilot, Run, Status
 from heaplab.stats import FEWEST_PAIRS

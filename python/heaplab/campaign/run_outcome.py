@@ -12,8 +12,8 @@ from heaplab.machine import host, interposition
 from heaplab.machine.callgrind import InstructionCount
 from heaplab.machine.execute import Execution, failure
 from heaplab.machine.watch import Limits
+from heaplab.programs.servers import ServedRun
 from heaplab.results.records import Arm, Metric, Sample, ServedBy, Status
-from heaplab.servers import ServedRun
 
 INSTRUCTIONS = "instructions"  # name of the metric, also for workloads that read hardware counters
 

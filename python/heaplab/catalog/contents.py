@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import platformdirs
 
-from heaplab.catalog import native, toml_file
+from heaplab.catalog import toml_file
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.errors import UsageError
+from heaplab.machine import native
 
 if TYPE_CHECKING:
     from heaplab.results import publication_spec, published_spec, spec

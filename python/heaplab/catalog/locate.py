@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import platformdirs
 
-from heaplab.catalog import native
 from heaplab.catalog.allocator_spec import Allocator, Source, Variant
 from heaplab.catalog.contents import Catalog, joined
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.files import regular_file
+from heaplab.machine import native
 from heaplab.machine.preload_paths import loadable
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from heaplab.catalog import locate, native
+from heaplab.catalog import locate
 from heaplab.catalog.allocator_spec import Allocator, Source
 from heaplab.catalog.contents import Catalog
 from heaplab.catalog.locate import ObtainedLibrary
 from heaplab.errors import HeaplabError
-from heaplab.machine import interposition
+from heaplab.machine import interposition, native
 from heaplab.machine.execute import environment_for
 from heaplab.results.records import Arm
 

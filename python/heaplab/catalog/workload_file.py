@@ -6,9 +6,8 @@ import shutil
 from glob import glob
 from pathlib import Path
 
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import interposition
+from heaplab.machine import interposition, native
 from heaplab.results import spec
 from heaplab.results.own_program import OwnProgram
 

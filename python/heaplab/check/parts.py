@@ -4,8 +4,8 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError
+from heaplab.machine import native
 
 LIST_LIMIT_S = 60
 LONGER = 10  # factor of --long on rounds (src/check/amount.h) and on the times of tests

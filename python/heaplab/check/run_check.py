@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from heaplab import __version__
 from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.check import check_outcomes, check_summary, deviations, parts, run_tests
@@ -17,7 +18,6 @@ from heaplab.results.records import Arm
 from heaplab.screen.console import console
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.version import __version__
 
 TABLE = "deviations.toml"
 

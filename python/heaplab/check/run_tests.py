@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
-from heaplab.catalog import native
 from heaplab.check.check_outcomes import CheckVerdict, LibraryReport, Outcome
 from heaplab.check.deviations import Deviation
 from heaplab.check.parts import Test
 from heaplab.check.patience import Patience
+from heaplab.machine import native
 from heaplab.machine.execute import DISTURBING, environment_for
 from heaplab.results.records import Arm
 

@@ -14,11 +14,10 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from heaplab.catalog import native
 from heaplab.cluster.plan_folder import HASH_SHOWN, Plan
 from heaplab.errors import UsageError, fault_of
 from heaplab.files import regular_file
-from heaplab.machine import elf
+from heaplab.machine import elf, native
 from heaplab.results.records import Arm, Record
 
 FOLDER = "bundle"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import click
 from pydantic import Field
 
+from heaplab import __version__
 from heaplab.catalog import contents as catalogs, toml_file
 from heaplab.catalog.contents import Catalog
 from heaplab.cluster import bundle as bundles, plan_pilot
@@ -37,7 +38,6 @@ from heaplab.options.option_types import DEFAULT_PARENT, DURATION
 from heaplab.results.checked import Spec
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
-from heaplab.version import __version__
 
 OF_MACHINES = ("nodes", "cpus", "architecture")
 # Settings of a kind of machine that engines read.

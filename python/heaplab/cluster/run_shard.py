@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from heaplab import __version__
 from heaplab.campaign import begin_or_resume as campaigns
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.catalog import contents as catalogs, locate
@@ -28,7 +29,6 @@ from heaplab.results import spec, store
 from heaplab.results.manner import Manner, those_of
 from heaplab.results.records import Arm, Host
 from heaplab.screen.notes import note
-from heaplab.version import __version__
 
 
 def run_shard(extra: tuple[Path, ...], folder: Path, text: str, quiet: bool) -> int:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
+from heaplab import __version__
 from heaplab.machine import signals
 from heaplab.options.option_types import FOLDER
 from heaplab.screen import exit_status
-from heaplab.version import __version__
 
 # Allocations between two searches for cyclic garbage. Imports leave none: with Python's 700 the searches take
 # a tenth of the CPU time of a command that measures nothing.

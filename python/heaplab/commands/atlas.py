@@ -57,7 +57,7 @@ def atlas(
     """
     exit_status.refuse_small_address_space()
     if nightly:
-        from heaplab import nightly as nights
+        from heaplab.comparison import run_nightly as nights
 
         if results:
             raise UsageError(f"atlas: --nightly measures, it reads no results: {results[0]}")

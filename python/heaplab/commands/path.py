@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from heaplab.catalog import native
 from heaplab.errors import UsageError
+from heaplab.machine import native
 from heaplab.machine.preload_paths import loadable
 
 

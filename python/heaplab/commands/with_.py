@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from heaplab.catalog import contents as catalogs
-from heaplab.coverage import compiled_in
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import huge_pages, interposition
+from heaplab.machine.coverage import compiled_in
 from heaplab.machine.execute import environment_for
 from heaplab.options.arm_options import GivenAllocator
 from heaplab.options.chosen_arms import arm_of, with_own, without_deep_binding

@@ -1,1 +1,1 @@
-"""What `compare` and `report` do: what is measured, as one request, and how it is carried out and told."""
+"""What `compare`, `report` and `atlas --nightly` do: what is measured, as one request, and how it is told."""

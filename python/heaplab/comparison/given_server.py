@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.options.server_options import FIELDS
+from heaplab.programs.servers import port_of
 from heaplab.results.server_spec import MAIN_METRIC, Server, idle_memory
 from heaplab.results.spec import Experiment, Plot, Workload
-from heaplab.servers import port_of
 
 NEEDED = ("ready", "load", "take")
 OF_A_SUITE = ("idle", "bursts")  # options that also change the servers of a suite

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from heaplab import claims
+from heaplab.analysis import claims
 from heaplab.campaign import begin_or_resume as campaigns, memory_needs, plan, trial
 from heaplab.campaign.begin_or_resume import OpenedCampaign, Request
 from heaplab.campaign.scale_steps import ScaleStep

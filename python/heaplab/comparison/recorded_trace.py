@@ -12,19 +12,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from heaplab.catalog import locate, native
+from heaplab.catalog import locate
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison.given_server import Measured
 from heaplab.comparison.program_experiment import BLOCKS
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.files import regular_file
-from heaplab.options.program_command import TRACE, TWIN
+from heaplab.machine import native
 from heaplab.options.replay_options import PACE, RECORDED
 from heaplab.results import spec
 from heaplab.results.records import Parameter
 from heaplab.screen.notes import note
 from heaplab.screen.step_display import StepDisplay
-from heaplab.traces import architecture, tool
+from heaplab.traces import TRACE, TWIN, architecture, tool
 from heaplab.traces.tool import ANY_NAME
 from heaplab.twins import drawing, twin_file
 from heaplab.twins.making import make_trace

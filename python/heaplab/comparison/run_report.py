@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from heaplab import analysis, claims as published
+from heaplab import analysis
+from heaplab.analysis import claims as published
 from heaplab.comparison.shown_results import REPORT_NAME, load
 from heaplab.errors import UsageError
 from heaplab.options.option_types import DEFAULT_PARENT, OUTPUT_FILE

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from heaplab import __version__
 from heaplab.analysis import Kept
 from heaplab.errors import UsageError, fault_of
 from heaplab.files import regular_file
@@ -14,7 +15,6 @@ from heaplab.files.output import write_text
 from heaplab.machine import callgrind, host
 from heaplab.results.checked import Spec
 from heaplab.results.records import Parameter
-from heaplab.version import __version__
 
 # Facts that must agree for counts and memory of two runs to be compared: hosts of one kind update their
 # kernels, and have a little more or less memory.

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-from heaplab.catalog import allocator_spec, locate, native
+from heaplab.catalog import allocator_spec, locate
 from heaplab.catalog.contents import Catalog
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import setting_proof
+from heaplab.machine import native, setting_proof
 from heaplab.options.arm_options import GivenAllocator, GivenFactorial
 from heaplab.results.records import CONTROL_SUFFIX, Arm
 from heaplab.screen.notes import note

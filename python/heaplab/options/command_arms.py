@@ -9,10 +9,9 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from heaplab.catalog import native
 from heaplab.errors import UsageError
 from heaplab.files import regular_file
-from heaplab.machine import interposition, setting_proof
+from heaplab.machine import interposition, native, setting_proof
 from heaplab.options.arm_options import GivenCommand, Settings
 from heaplab.results.records import CONTROL_SUFFIX, Arm
 

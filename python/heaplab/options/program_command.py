@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from heaplab.errors import UsageError
+from heaplab.traces import SAMPLE, TRACE, TWIN
 
-TRACE, SAMPLE, TWIN = ".trace", ".sample", ".twin"  # suffixes of recordings, and of what is fitted to them
 TYPED = "heaplab.typed"  # key in a context's `meta`: the options as the user typed them, by parameter
 
 

@@ -16,9 +16,9 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine.execute import Execution, Job, Steps, alone, failure, plain_environment
 from heaplab.machine.watch import Limits
 from heaplab.programs.inputs import INPUTS
+from heaplab.programs.servers import ServedRun, ServerJob, serve
+from heaplab.programs.servers.client import filled
 from heaplab.results.spec import Fixture
-from heaplab.servers import ServedRun, ServerJob, serve
-from heaplab.servers.client import filled
 
 STANDARD_OUTPUT = "standard-output"  # file in the folder of a run
 # suffix of templates: {port} is replaced, and the result has the name without the suffix

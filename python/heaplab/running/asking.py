@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from heaplab.catalog import native
-from heaplab.coverage.mappings import Region
 from heaplab.errors import HeaplabError
-from heaplab.machine import interposition
+from heaplab.machine import interposition, native
+from heaplab.machine.coverage.mappings import Region
 from heaplab.running import script as scripts
 from heaplab.running.function_addresses import Symbols
 from heaplab.running.questions import QUESTIONS, Question, Said

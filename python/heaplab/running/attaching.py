@@ -8,18 +8,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import elf
-from heaplab.redirecting import functions_file
-from heaplab.redirecting.allocation_functions import OF_RUST, known
-from heaplab.redirecting.functions_file import Redirection
-from heaplab.redirecting.symbol_table import CodeOf, functions_in
+from heaplab.machine import elf, native
 from heaplab.running.asking import Calling
 from heaplab.running.function_addresses import PAGE, Symbols
 from heaplab.running.script import number_at
 from heaplab.running.serving import MappedModule, Serving, modules_of
 from heaplab.running.target import Target, bits_of, user_name, user_of
+from heaplab.traces.redirecting import functions_file
+from heaplab.traces.redirecting.allocation_functions import OF_RUST, known
+from heaplab.traces.redirecting.functions_file import Redirection
+from heaplab.traces.redirecting.symbol_table import CodeOf, functions_in
 
 RTLD_NOW = 2
 ATTACH = "heaplab_recorder_attach"

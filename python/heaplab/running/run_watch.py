@@ -9,10 +9,10 @@ from pathlib import Path
 from heaplab.errors import UsageError
 from heaplab.options.chosen_arms import BASELINE
 from heaplab.options.option_types import OUTPUT_FILE
-from heaplab.options.program_command import SAMPLE
 from heaplab.running import watch_lines, watch_page
 from heaplab.running.target import target
 from heaplab.running.watched import WatchedProcess, attached, started
+from heaplab.traces import SAMPLE
 from heaplab.traces.recording import SIGNALLED, Wanted
 from heaplab.traces.sampling import SamplingPlan
 from heaplab.tracing.run_record import default_trace, library_of

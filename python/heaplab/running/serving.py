@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from heaplab.coverage import unseen
-from heaplab.coverage.compiled_in import mallocs_in
-from heaplab.coverage.mappings import Region
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import elf, interposition
+from heaplab.machine.coverage import unseen
+from heaplab.machine.coverage.compiled_in import mallocs_in
+from heaplab.machine.coverage.mappings import Region
 from heaplab.machine.watch import descendants
 from heaplab.report.words import beyond_malloc
 from heaplab.running.read_once import read_once

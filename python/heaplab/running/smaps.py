@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from heaplab.coverage.mappings import HUGE_PAGES, KERNEL, RESERVED, MappingKind, Region, kind_of, regions_of
 from heaplab.errors import HeaplabError
 from heaplab.machine import container
+from heaplab.machine.coverage.mappings import (
+    HUGE_PAGES,
+    KERNEL,
+    RESERVED,
+    MappingKind,
+    Region,
+    kind_of,
+    regions_of,
+)
 from heaplab.running.target import HAS_ENDED, Target, missing_right, status_of
 
 ARENA = 64 << 20  # B: where glibc begins a heap of an arena, and the address space that it reserves there

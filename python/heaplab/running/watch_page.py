@@ -20,9 +20,9 @@ from rich.text import Text
 
 from heaplab.running.watch_lines import Watchable, figures
 from heaplab.running.watched import Glance
-from heaplab.trace_report.sample_terminal import signed
-from heaplab.trace_report.trace_terminal import course
 from heaplab.traces import estimates
+from heaplab.tracing.sample_terminal import signed
+from heaplab.tracing.trace_terminal import course
 
 INTERVAL_S = 1.0
 BEHIND = 12  # lines of the page that are not of call sites

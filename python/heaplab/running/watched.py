@@ -16,12 +16,12 @@ from heaplab.running.serving import serving
 from heaplab.running.smaps import BEYOND, MemoryLimit, memory_of
 from heaplab.running.target import Target, target
 from heaplab.running.what_holds import Look
-from heaplab.trace_report.sampled_callers import SampledChange, SampledMoment, changes, moment_of
 from heaplab.traces import recording
 from heaplab.traces.estimates import Estimate
 from heaplab.traces.sample_file import Snapshot
 from heaplab.traces.sampling import ASKED, END, Sampling, head_of
 from heaplab.traces.symbols import Names
+from heaplab.tracing.sampled_callers import SampledChange, SampledMoment, changes, moment_of
 
 GROWTH_S = 60  # within which growth is shown
 UNLIMITED = MemoryLimit(None, None)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heaplab.advise.replaying import LONGEST_S
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError
+from heaplab.machine import native
 from heaplab.machine.execute import environment_for, execute, failure
 from heaplab.machine.watch import Limits
 from heaplab.results.own_program import OwnProgram

@@ -15,8 +15,8 @@ from heaplab.subsystems.benchmarks import Corners
 from heaplab.subsystems.judgement import Judgement
 from heaplab.subsystems.resources import Resource
 from heaplab.text import units
-from heaplab.trace_report.trace_page import Chapter, write_page
 from heaplab.traces.profile import Profile
+from heaplab.tracing.trace_page import Chapter, write_page
 
 OWN, NEAR = HUES[0][0], HUES[1][0]
 THICK, THIN = 0.24, 0.13  # of bars: a subsystem's, a benchmark's

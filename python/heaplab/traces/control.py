@@ -5,7 +5,7 @@ import os
 import struct
 from pathlib import Path
 
-from heaplab.coverage.executed_programs import ExecutedProgram
+from heaplab.machine.coverage.executed_programs import ExecutedProgram
 
 MAGIC = 0x326C6F72746E6F63
 # magic, stamps, state, most bytes, bytes, begins late, stacks, instructions, filters of system calls, bytes

@@ -10,8 +10,7 @@ from typing import IO, Any
 
 from heaplab.errors import UsageError
 from heaplab.files import regular_file
-from heaplab.options.program_command import TRACE, TWIN
-from heaplab.traces import tool
+from heaplab.traces import TRACE, TWIN, tool
 
 MAGIC = b"\x89HLT\r\n\x1a\n"  # the first bytes of a trace: docs/trace-format.md
 GZIP = b"\x1f\x8b"

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from heaplab.catalog import native
-from heaplab.coverage import executed_programs
-from heaplab.coverage.tree_sampler import TreeSampler, text_of
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import interposition
+from heaplab.machine import interposition, native
+from heaplab.machine.coverage import executed_programs
+from heaplab.machine.coverage.tree_sampler import TreeSampler, text_of
 from heaplab.machine.execute import CannotStartError, environment_for
 from heaplab.machine.watch import descendants
-from heaplab.redirecting import functions_file
-from heaplab.redirecting.functions_file import Redirection
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
 from heaplab.traces import tool
 from heaplab.traces.control import OFF, Control
+from heaplab.traces.redirecting import functions_file
+from heaplab.traces.redirecting.functions_file import Redirection
 from heaplab.traces.sampling import END, Sampling, SamplingPlan
 
 RAW = ".raw"

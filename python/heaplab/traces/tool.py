@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
-from heaplab.catalog import native
 from heaplab.errors import DamagedTraceError, HeaplabError, UsageError
 from heaplab.files import regular_file
+from heaplab.machine import native
 
 Progress = Callable[[int, int], None]
 ANY_NAME = "surrogateescape"  # how names that are not UTF-8 are decoded in the tool's output

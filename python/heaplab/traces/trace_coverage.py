@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from heaplab.coverage import compiled_in, explained, tree_sampler
-from heaplab.coverage.explained import Ranges
-from heaplab.coverage.tree_sampler import MemorySample, SampledProcess
 from heaplab.machine import interposition
+from heaplab.machine.coverage import compiled_in, explained, tree_sampler
+from heaplab.machine.coverage.explained import Ranges
+from heaplab.machine.coverage.tree_sampler import MemorySample, SampledProcess
 from heaplab.results.records import Coverage
 from heaplab.traces.profile import Profile
 

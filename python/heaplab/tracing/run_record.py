@@ -9,10 +9,9 @@ from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import container, interposition
 from heaplab.options.chosen_arms import BASELINE, arm_of
 from heaplab.options.option_types import HIGH
-from heaplab.options.program_command import SAMPLE, TRACE
 from heaplab.results.records import Arm
 from heaplab.screen.notes import note
-from heaplab.traces import recording, tool
+from heaplab.traces import SAMPLE, TRACE, recording, tool
 from heaplab.traces.sampling import SamplingPlan
 from heaplab.tracing import run_sample, trace_summary
 from heaplab.tracing.progress_note import ProgressNote

@@ -7,10 +7,10 @@ from heaplab.screen.console import console
 from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted
-from heaplab.trace_report import sample_terminal
-from heaplab.trace_report.sampled_callers import SampledMoment, moment_of
 from heaplab.traces.profile import Profile
 from heaplab.traces.sample_file import Head, SampleFile, Snapshot, file_and_number, is_sample
+from heaplab.tracing import sample_terminal
+from heaplab.tracing.sampled_callers import SampledMoment, moment_of
 
 ProcessKey = tuple[int, int]
 

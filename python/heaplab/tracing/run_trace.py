@@ -7,17 +7,15 @@ import click
 
 from heaplab.errors import UsageError
 from heaplab.files.output import write_text
-from heaplab.options.program_command import TRACE, TWIN
 from heaplab.options.trace_options import EVENTS
 from heaplab.screen.console import console, put
 from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted
-from heaplab.trace_report import trace_changes, trace_page, trace_terminal
-from heaplab.traces import columns, dhat, folded, foreign, pprof, recording, sampling, tool
+from heaplab.traces import TRACE, TWIN, columns, dhat, folded, foreign, pprof, recording, sampling, tool
 from heaplab.traces.control import sample_bytes_of
 from heaplab.traces.profile import Profile, busiest, of_process
-from heaplab.tracing import run_sample, run_twin, trace_summary
+from heaplab.tracing import run_sample, run_twin, trace_changes, trace_page, trace_summary, trace_terminal
 from heaplab.tracing.progress_note import ProgressNote
 
 LABEL = 16  # columns

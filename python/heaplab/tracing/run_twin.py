@@ -8,12 +8,11 @@ import click
 
 from heaplab.errors import UsageError
 from heaplab.files.output import write_text
-from heaplab.options.program_command import TRACE, TWIN
 from heaplab.screen.console import console, put
 from heaplab.screen.exit_status import DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted, show
-from heaplab.traces import tool
+from heaplab.traces import TRACE, TWIN, tool
 from heaplab.twins import acdc_fit, acdc_parameters, distances, drawing, fitting, twin_file
 from heaplab.twins.lives import Lives, lives_of
 from heaplab.twins.making import make_trace

@@ -10,11 +10,12 @@ from typing import Literal
 import pytest
 from subprocesses import ran
 
-from heaplab import claims
+from heaplab.analysis import claims
 from heaplab.analysis.metrics import LATENCY_METRICS, PROCESS_METRICS
 from heaplab.campaign.command_line import options_of
-from heaplab.catalog import contents as catalogs, locate, native
+from heaplab.catalog import contents as catalogs, locate
 from heaplab.errors import UsageError
+from heaplab.machine import native
 from heaplab.options import chosen_arms
 from heaplab.results import spec
 from heaplab.results.own_program import OwnProgram

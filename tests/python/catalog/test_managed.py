@@ -11,9 +11,10 @@ from laboratory import call, success
 from subprocesses import written
 
 from heaplab.analysis import Analysis
-from heaplab.catalog import contents as catalogs, locate, native, obtain
-from heaplab.catalog.native import needed
+from heaplab.catalog import contents as catalogs, locate, obtain
+from heaplab.machine import native
 from heaplab.machine.execute import environment_for
+from heaplab.machine.native import needed
 from heaplab.options import chosen_arms
 from heaplab.report.tables import metric_tables
 from heaplab.results import store

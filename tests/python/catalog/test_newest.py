@@ -8,9 +8,10 @@ import pytest
 from subprocesses import executable
 from test_obtain import APT, SUM, catalog_of
 
-from heaplab.catalog import allocator_spec, contents as catalogs, native, newest, toml_file
+from heaplab.catalog import allocator_spec, contents as catalogs, newest, toml_file
 from heaplab.catalog.allocator_spec import Allocator
 from heaplab.catalog.obtain import CannotObtainError
+from heaplab.machine import native
 
 INFO = """#!/bin/sh
 [ "$1" = info ] && { echo "some-sys"; echo "version: VERSION"; exit; }

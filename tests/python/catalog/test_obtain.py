@@ -9,8 +9,9 @@ import pytest
 from laboratory import Laboratory
 from subprocesses import executable, ran, wheel_of, written
 
-from heaplab.catalog import allocator_spec, contents as catalogs, locate, native, obtain as getting
+from heaplab.catalog import allocator_spec, contents as catalogs, locate, obtain as getting
 from heaplab.catalog.obtain import CannotObtainError
+from heaplab.machine import native
 from heaplab.results.own_program import OwnProgram
 from heaplab.results.records import Arm
 

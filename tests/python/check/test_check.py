@@ -14,9 +14,10 @@ from junitparser import JUnitXml
 from laboratory import call, failure, refusal, success
 from subprocesses import OVER_LIBC, SHARED, compiled, executable, ran
 
-from heaplab.catalog import contents as catalogs, native
+from heaplab.catalog import contents as catalogs
 from heaplab.check import deviations, parts, patience, run_tests
 from heaplab.check.check_outcomes import CheckVerdict, Outcome
+from heaplab.machine import native
 
 ROOT = Path(__file__).parents[3]
 TABLE = ROOT / "catalog" / "deviations.toml"

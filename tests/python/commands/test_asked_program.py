@@ -9,8 +9,7 @@ import pytest
 from laboratory import COMMANDS, WARM, call, refusal, success
 from subprocesses import HEAPLAB, compiled, git, ran, written
 
-from heaplab.catalog import native
-from heaplab.machine import elf
+from heaplab.machine import elf, native
 
 NAMES = sorted(path.name for path in (native.root() / "bin").glob("*"))
 # Takes memory, and leaves a line in a file for each time it ran.

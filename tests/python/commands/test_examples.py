@@ -16,7 +16,7 @@ from subprocesses import compiled, executable, git, printed_by, ran, written
 from traces import two_threads, write_trace
 
 from heaplab import commands
-from heaplab.catalog import native
+from heaplab.machine import native
 from heaplab.results.own_program import OwnProgram
 
 PROGRAMS = [*sorted(path.name for path in (native.root() / "bin").glob("*")), "compile_trace"]

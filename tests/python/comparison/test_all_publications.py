@@ -8,7 +8,7 @@ import pytest
 from conftest import EXPERIMENT
 from laboratory import WARM, Laboratory, cut_off, failure, refusal, success
 
-from heaplab.catalog import native
+from heaplab.machine import native
 from heaplab.results import store
 from heaplab.results.records import End
 

@@ -13,9 +13,10 @@ from subprocesses import printed_by
 from traces import two_threads, write_trace
 
 from heaplab.campaign.measure_run import RunMeasurer
-from heaplab.catalog import contents, native
+from heaplab.catalog import contents
 from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
+from heaplab.machine import native
 from heaplab.results.own_program import REPLAY
 from heaplab.results.records import Run
 from heaplab.traces import foreign

@@ -21,9 +21,9 @@ from heaplab.campaign import plan
 from heaplab.campaign.measure_run import RunMeasurer
 from heaplab.campaign.plan import Candidate
 from heaplab.campaign.run_outcome import INSTRUCTIONS, RunOutcome, judge_count
-from heaplab.catalog import contents as catalogs, locate, native
+from heaplab.catalog import contents as catalogs, locate
 from heaplab.catalog.contents import Catalog
-from heaplab.machine import setting_proof
+from heaplab.machine import native, setting_proof
 from heaplab.machine.callgrind import CLOCKED, InstructionCount, InstructionCounter
 from heaplab.machine.execute import environment_for
 from heaplab.machine.purge_timers import without_timers

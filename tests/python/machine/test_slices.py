@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from heaplab.catalog import native
-from heaplab.machine import slices
+from heaplab.machine import native, slices
 from heaplab.machine.execute import CannotStartError, Execution, Job, Steps
 from heaplab.machine.slices import Sliced, in_slices
 from heaplab.machine.watch import Limits

@@ -8,7 +8,7 @@ import click
 from laboratory import COMMANDS
 from subprocesses import printed_by
 
-from heaplab.catalog import native
+from heaplab.machine import native
 
 PROGRAMS = sorted(path for path in (native.root() / "bin").iterdir() if path.is_file())
 OPTION = re.compile(r"^  (?:-h,)?--(\S+)(?: ([A-Z:]+))?\s+(.+)$", re.MULTILINE)

@@ -10,10 +10,9 @@ import pytest
 import synthetic
 from laboratory import WARM, Laboratory, cut_off, success
 
-from heaplab import claims
-from heaplab.analysis import Analysis, Judged, Study
+from heaplab.analysis import Analysis, Judged, Study, claims
+from heaplab.analysis.claims import ClaimResult
 from heaplab.campaign import plan
-from heaplab.claims import ClaimResult
 from heaplab.errors import UsageError
 from heaplab.report.choices import choice, situation_figure, situation_tables, situations
 from heaplab.report.page import report_page

@@ -12,9 +12,9 @@ from traces import two_threads, write_trace
 
 from heaplab.report.page import report_page
 from heaplab.results.records import AnyRecord
-from heaplab.trace_report import trace_page
 from heaplab.traces import tool
 from heaplab.traces.profile import of_process
+from heaplab.tracing import trace_page
 
 pytestmark = pytest.mark.slow
 

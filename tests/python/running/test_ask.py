@@ -16,8 +16,8 @@ from held_processes import asking, preloads, running
 from laboratory import call, failure, success
 from subprocesses import until
 
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError
+from heaplab.machine import native
 from heaplab.running import asking as asking_module
 from heaplab.running.questions import said_by_xml, whole_pages
 from heaplab.running.script import Script

@@ -15,8 +15,8 @@ from laboratory import called
 from subprocesses import HEAPLAB, until
 
 from heaplab.advise.growth import growths_of
-from heaplab.catalog import native
 from heaplab.errors import HeaplabError, UsageError
+from heaplab.machine import native
 from heaplab.options.chosen_arms import BASELINE
 from heaplab.running import run_attach
 from heaplab.running.attaching import Attaching

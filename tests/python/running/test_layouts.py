@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from subprocesses import ran
 
-from heaplab.redirecting import functions_file
 from heaplab.running import script
 from heaplab.traces import control
+from heaplab.traces.redirecting import functions_file
 
 ROOT = Path(__file__).parents[3]
 INCLUDED = "".join(

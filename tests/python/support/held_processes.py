@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from heaplab.catalog import native
+from heaplab.machine import native
 from heaplab.running.asking import Asking
 from heaplab.running.serving import serving
 from heaplab.running.target import target

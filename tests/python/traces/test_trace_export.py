@@ -15,8 +15,8 @@ from laboratory import called
 from subprocesses import compiled, heaplab, printed_by
 from traces import Event, two_threads, write_trace
 
-from heaplab.catalog import native
 from heaplab.errors import UsageError
+from heaplab.machine import native
 from heaplab.screen.exit_status import DAMAGED
 from heaplab.traces import columns, dhat, folded, pprof, symbols, tool
 from heaplab.traces.profile import Profile, busiest, of_process

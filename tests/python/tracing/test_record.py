@@ -13,7 +13,7 @@ import pytest
 from laboratory import called
 from subprocesses import HEAPLAB, HEEDING, compiled, executable, heaplab, printed_by, ran, until
 
-from heaplab.catalog import native
+from heaplab.machine import native
 from heaplab.traces import tool
 from heaplab.traces.control import ON, STATE_AT
 

@@ -8,7 +8,7 @@ import pytest
 from laboratory import called
 from scipy import stats
 
-from heaplab.catalog import native
+from heaplab.machine import native
 from heaplab.results.own_program import OwnProgram
 from heaplab.traces import tool
 from heaplab.traces.profile import busiest

@@ -9,9 +9,10 @@ import pytest
 from laboratory import called
 from traces import MALLOC, two_threads, write_trace
 
-from heaplab.catalog import contents, native
+from heaplab.catalog import contents
 from heaplab.comparison import recorded_trace
 from heaplab.errors import UsageError
+from heaplab.machine import native
 from heaplab.results.own_program import OwnProgram
 from heaplab.traces import tool
 from heaplab.twins import twin_file

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from heaplab.analysis import FAULTS, MEMORY, PEAK, Analysis, Study, power_of
-from heaplab.claims import ClaimOutcome, evaluate_study
+from heaplab.analysis.claims import ClaimOutcome, evaluate_study
 from heaplab.files.output import write_text
 from heaplab.report.choices import situation_figure
 from heaplab.report.choices.choice import choices

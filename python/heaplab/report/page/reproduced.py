@@ -7,7 +7,7 @@ from math import isnan
 from pydantic import Field
 
 from heaplab.analysis import Analysis, Study
-from heaplab.claims import (
+from heaplab.analysis.claims import (
     NUMBERS,
     TESTS,
     ClaimOutcome,

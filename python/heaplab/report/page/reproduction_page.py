@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from heaplab.claims import DIRECTION, ClaimOutcome, ClaimResult
+from heaplab.analysis.claims import DIRECTION, ClaimOutcome, ClaimResult
 from heaplab.report.page.reproduced import Reproduced, newest, unobtainable
 from heaplab.results.publication_spec import NumberedPart, Publication
 from heaplab.results.spec import Expectation, Experiment

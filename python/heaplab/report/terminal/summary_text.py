@@ -16,7 +16,7 @@ from heaplab.analysis import (
     Summary,
     worst_cells,
 )
-from heaplab.claims import ClaimOutcome, ClaimResult
+from heaplab.analysis.claims import ClaimOutcome, ClaimResult
 from heaplab.report.choices.choice import choices
 from heaplab.report.tables.aspect_answer import (
     METRICS,

@@ -1,1 +1,0 @@
-"""Reports on a trace: one HTML page, and the same figures on the terminal."""
