@@ -28,10 +28,8 @@ from heaplab.analysis.leaders import (
     rankings as rankings,
 )
 from heaplab.analysis.metrics import (
-    END as END,
     FAULTS as FAULTS,
     INSTRUCTIONS as INSTRUCTIONS,
-    MEAN as MEAN,
     MEMORY as MEMORY,
     OPERATIONS as OPERATIONS,
     PEAK as PEAK,
@@ -61,5 +59,5 @@ from heaplab.analysis.whole_analysis import (
     Analysis as Analysis,
     Summary as Summary,
 )
-from heaplab.analysis.worst_cell import WorstCell as WorstCell, worst_cells as worst_cells
+from heaplab.analysis.worst_cell import worst_cells as worst_cells
 from heaplab.stats import Judged as Judged

@@ -40,7 +40,6 @@ from heaplab.stats.ratios import (
 )
 from heaplab.stats.stopping_rule import precise_enough as precise_enough
 from heaplab.stats.verdict import (
-    FAMILY_ERROR as FAMILY_ERROR,
     FAMILY_ERROR_TEXT as FAMILY_ERROR_TEXT,
     THRESHOLD as THRESHOLD,
     UNCONTROLLED as UNCONTROLLED,
