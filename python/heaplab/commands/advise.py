@@ -1,11 +1,11 @@
 """`heaplab advise`: what holds a program's memory, and what would give it back."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from heaplab.options.arm_options import GivenAllocator
-from heaplab.options.local_options import local_options, refuse_mixtures
+from heaplab.options.local_options import local_options, without_mixtures
 from heaplab.options.measuring_options import OWN_ALLOCATOR
 from heaplab.options.option_types import DURATION, OUTPUT_FILE
 from heaplab.options.program_command import ProgramOrTraceCommand
@@ -54,23 +54,7 @@ from heaplab.options.trace_options import PROCESS
 )
 @click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
 @click.pass_obj
-def advise(
-    extra: tuple[Path, ...],
-    /,
-    program: tuple[str, ...],
-    allocators: str | None,
-    own: tuple[GivenAllocator, ...],
-    apart: tuple[str, ...],
-    pace: str | None,
-    budget: float | None,
-    trim_every: float | None,
-    process: int | None,
-    local: bool,
-    subsystems: tuple[str, ...],
-    patch: bool,
-    output: Path | None,
-    as_json: bool,
-) -> int:
+def advise(extra: tuple[Path, ...], /, program: tuple[str, ...], local: bool, **options: Any) -> int:
     """Tell what holds the memory of PROGRAM, and what would give it back.
 
     The first lines are what holds most: live data; a leak; data that grows; what the allocator retains; what
@@ -86,15 +70,11 @@ def advise(
       heaplab advise ls.trace --allocators jemalloc,scalloc -o advice.html
       heaplab advise --local -- ls -l
     """
-    refuse_mixtures(click.get_current_context().params)
+    chosen = without_mixtures(local, options)
     if local:
         from heaplab.subsystems import run_local
 
-        given = run_local.LocalOptions(allocators, own, subsystems, process, output, as_json, patch)
-        return run_local.local(extra, program, given)
+        return run_local.local(extra, program, run_local.LocalOptions(**chosen))
     from heaplab.advise import run_advise
 
-    options = run_advise.AdviceOptions(
-        allocators, own, apart, pace, budget, trim_every, process, output, as_json
-    )
-    return run_advise.advise(extra, program, options)
+    return run_advise.advise(extra, program, run_advise.AdviceOptions(**chosen))

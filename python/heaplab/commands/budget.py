@@ -1,6 +1,7 @@
 """`heaplab budget`: fails where a program allocates more than a file that is checked in allows."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,17 +24,7 @@ from heaplab.options.trace_options import PROCESS
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a table for a pull request's comment.")
 @click.option("--junit", type=OUTPUT_FILE, help="Write JUnit XML.")
 @click.pass_obj
-def budget(
-    extra: tuple[Path, ...],
-    /,
-    file: Path,
-    program: tuple[str, ...],
-    update: bool,
-    recordings: int,
-    process: int | None,
-    markdown: Path | None,
-    junit: Path | None,
-) -> int:
+def budget(extra: tuple[Path, ...], /, file: Path, program: tuple[str, ...], **options: Any) -> int:
     """Fail if PROGRAM allocates more than FILE.toml allows; for continuous integration.
 
     FILE.toml is checked in. It has calls, bytes and peak by thread and call site, and what is tolerated.
@@ -47,5 +38,4 @@ def budget(
     """
     from heaplab.budgets import run_budget
 
-    options = run_budget.BudgetOptions(update, recordings, process, markdown, junit)
-    return run_budget.budget(extra, file, program, options)
+    return run_budget.budget(extra, file, program, run_budget.BudgetOptions(**options))

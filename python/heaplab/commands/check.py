@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -34,19 +35,7 @@ from heaplab.options.option_types import FILE, OUTPUT_FILE
 @click.option("--junit", "xml", type=OUTPUT_FILE, help="Write JUnit XML.")
 @click.option("--json", "as_json", type=OUTPUT_FILE, help="Write the outcomes as JSON.")
 @click.pass_obj
-def check(
-    extra: tuple[Path, ...],
-    /,
-    names: tuple[str, ...],
-    everything: bool,
-    asked: tuple[str, ...],
-    pattern: str,
-    long: bool,
-    jobs: int,
-    own: Path | None,
-    xml: Path | None,
-    as_json: Path | None,
-) -> None:
+def check(extra: tuple[Path, ...], /, **options: Any) -> None:
     """Put a malloc library under conformance tests and torture.
 
     LIBRARY is a file such as ./libmine.so, NAME an allocator of the catalog. The exit status is 1 if a test
@@ -58,5 +47,4 @@ def check(
     """
     from heaplab.check import run_check
 
-    options = run_check.CheckOptions(names, everything, asked, pattern, long, jobs, own, xml, as_json)
-    run_check.check(extra, options)
+    run_check.check(extra, run_check.CheckOptions(**options))

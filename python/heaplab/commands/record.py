@@ -61,21 +61,7 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
 @EVERY
 @AT
 @click.pass_obj
-def record(
-    extra: tuple[Path, ...],
-    /,
-    program: tuple[str, ...],
-    output: Path | None,
-    under: str,
-    trace_limit: float | None,
-    seconds: float | None,
-    paused: bool,
-    stacks: bool,
-    instructions: bool,
-    process: str | None,
-    functions: tuple[str, ...],
-    **sampling: Any,
-) -> int:
+def record(extra: tuple[Path, ...], /, program: tuple[str, ...], process: str | None, **options: Any) -> int:
     """Record the allocation calls of PROGRAM in a trace file.
 
     What PROGRAM starts is recorded too, also what it leaves running: until that ends as well, or SIGINT or
@@ -94,7 +80,4 @@ def record(
     from heaplab.running import run_attach
     from heaplab.tracing.run_record import RecordingOptions
 
-    wanted = RecordingOptions(
-        output, under, trace_limit, seconds, paused, stacks, instructions, functions, **sampling
-    )
-    return run_attach.record(extra, program, process, wanted)
+    return run_attach.record(extra, program, process, RecordingOptions(**options))

@@ -1,6 +1,7 @@
 """`heaplab report`: what results files say, as a page, a table, a forecast, or tested claims."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,9 +32,7 @@ FORMS = PAGE, TABLE, POWER, CLAIMS = "page", "table", "power", "claims"
     "[default: cells]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print power or claims as JSON.")
-def report(
-    results: tuple[Path, ...], form: str | None, output: Path | None, what: str | None, as_json: bool
-) -> None:
+def report(results: tuple[Path, ...], **options: Any) -> None:
     """Tell what results files say: a page, a table, a forecast, tested claims.
 
     RESULTS are results files, or folders they lie in.
@@ -55,4 +54,4 @@ def report(
     exit_status.refuse_small_address_space()
     from heaplab.comparison import run_report
 
-    run_report.report(results, run_report.ReportOptions(form, output, what, as_json))
+    run_report.report(results, run_report.ReportOptions(**options))

@@ -1,6 +1,6 @@
 """`heaplab trace`: the content of a trace, on the terminal, as a page, and for other programs."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,15 +41,7 @@ from heaplab.traces.folded import WEIGHTS
     "allocate.  [default: peak]",
 )
 @PROCESS
-def trace(
-    trace_file: Path,
-    new: Path | None,
-    again: tuple[Path, ...],
-    output: Path | None,
-    rows: str | None,
-    weight: str | None,
-    process: int | None,
-) -> int:
+def trace(**options: Any) -> int:
     """Show what a trace holds, or write it in another form; with NEW, what changed by call site.
 
     The first line says whether the order of all events is proven. Exit status 5: the trace is damaged or cut
@@ -69,4 +61,4 @@ def trace(
     """
     from heaplab.tracing import run_trace
 
-    return run_trace.trace(trace_file, new, again, output, rows, weight, process)
+    return run_trace.trace(**options)

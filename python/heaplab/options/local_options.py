@@ -34,10 +34,11 @@ def local_options(command: Any) -> Any:
     return reduce(lambda made, option: option(made), reversed(OPTIONS), command)
 
 
-def refuse_mixtures(given: Mapping[str, Any]) -> None:
-    """Raises UsageError for a given option that goes only with --local, or only without."""
-    local = given["local"]
-    for name in WITHOUT if local else WITH:
+def without_mixtures(local: bool, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that go with --local, or without it. Raises UsageError if another has a value."""
+    others = WITHOUT if local else WITH
+    for name in others:
         if given[name]:
             option = f"--{name.removesuffix('s').replace('_', '-')}"
             raise UsageError(f"{option} goes {'without' if local else 'with'} --local")
+    return {name: value for name, value in given.items() if name not in others}

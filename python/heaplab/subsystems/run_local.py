@@ -36,7 +36,7 @@ TIMED = 3  # replays whose median tells what a call takes
 class LocalOptions:
     allocators: str | None
     own: tuple[GivenAllocator, ...]
-    rules: tuple[str, ...]
+    subsystems: tuple[str, ...]
     process: int | None
     output: Path | None
     as_json: bool
@@ -54,7 +54,9 @@ def local(extra: tuple[Path, ...], program: tuple[str, ...], options: LocalOptio
     with tempfile.TemporaryDirectory(prefix="heaplab-") as folder, StepDisplay("advise") as display:
         recording = Recording(of.trace, of.process, Path(folder), told=display.tell)
         used = resources_in_use(recording, profile)
-        judged = list(judgements(recording, profile, options.rules, [arm for arm in of.arms if not arm.void]))
+        judged = list(
+            judgements(recording, profile, options.subsystems, [arm for arm in of.arms if not arm.void])
+        )
     corners = benchmarks.corners(next(arm for arm in of.arms if not arm.void))
     if options.output:
         local_page.write_html(profile, judged, used, corners, of.warnings, options.output)
