@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory, cut_off, success
 from subprocesses import OVER_LIBC, SHARED, compiled, written
+from traces import two_threads, write_trace
 
 from heaplab.machine import native, signals
 from heaplab.report.page import report_page
@@ -160,6 +161,12 @@ def browser() -> Iterator[object]:
 
     with running() as browser:
         yield browser
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    write_trace(tmp_path / "x.trace", two_threads())
+    return tmp_path / "x.trace"
 
 
 MEASURES = {"lab", "complete", "half_done", "finished"}

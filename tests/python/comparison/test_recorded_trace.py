@@ -25,19 +25,12 @@ pytestmark = pytest.mark.starts_programs
 
 
 @pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    path = tmp_path / "redis.trace"
-    write_trace(path, two_threads())
-    return path
-
-
-@pytest.fixture
 def laboratory(tmp_path: Path) -> Laboratory:
     return Laboratory(native.catalog(), {}, tmp_path / "out")
 
 
 def test_a_trace_is_known_by_its_name_or_its_first_bytes(trace: Path) -> None:
-    other = trace.rename(trace.with_name("redis"))
+    other = trace.rename(trace.with_name("x"))
     assert foreign.names_a_trace((str(other),))
     assert foreign.names_a_trace(("no/such.trace",))
     assert not foreign.names_a_trace((str(other), "argument"))

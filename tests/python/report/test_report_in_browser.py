@@ -8,12 +8,10 @@ import pytest
 import synthetic
 import test_candidates
 from playwright.sync_api import Browser, Page
-from traces import two_threads, write_trace
+from traces import profile_of, two_threads
 
 from heaplab.report.page import report_page
 from heaplab.results.records import AnyRecord
-from heaplab.traces import tool
-from heaplab.traces.profile import of_process
 from heaplab.tracing import trace_page
 
 pytestmark = pytest.mark.slow
@@ -40,8 +38,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page about a trace."""
     folder = tmp_path_factory.mktemp("traced")
-    write_trace(folder / "x.trace", two_threads())
-    profile = of_process(folder / "x.trace", tool.summary(folder / "x.trace"), 0)
+    profile = profile_of(folder / "x.trace", two_threads())
     trace_page.write_html(profile, ["something is lost"], folder / "x.html")
     return folder / "x.html"
 
@@ -118,8 +115,7 @@ def test_on_a_phone_nothing_but_pictures_scrolls_sideways(
 
 
 def test_a_long_name_is_broken_on_a_phone(tmp_path: Path, view: Page) -> None:
-    write_trace(tmp_path / "x.trace", two_threads())
-    profile = of_process(tmp_path / "x.trace", tool.summary(tmp_path / "x.trace"), 0)
+    profile = profile_of(tmp_path / "x.trace", two_threads())
     trace_page.write_page(tmp_path / "x.html", profile, f"{'name_' * 40}: no change", [], [], [])
     view.set_viewport_size({"width": 390, "height": 844})
     view.goto((tmp_path / "x.html").as_uri())

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from heaplab.traces import tool
+from heaplab.traces.profile import Profile, of_process
+
 MAGIC = b"\x89HLT\r\n\x1a\n"
 PROCESS, EVENTS, SUMMARY, INDEX = 1, 3, 4, 6
 MALLOC, FREE, THREAD_BEGIN, THREAD_END, THREAD_CREATE, THREAD_JOIN = 1, 32, 64, 65, 66, 67
@@ -80,3 +83,9 @@ def write_trace(path: Path, events: Sequence[Event], version: int = 1, machine: 
     offset = struct.pack("<Q", len(whole))
     whole += frame(INDEX, len(frames), 0, index)
     path.write_bytes(whole + offset + struct.pack("<I", zlib.crc32(offset)) + b"HLFE")
+
+
+def profile_of(path: Path, events: Sequence[Event]) -> Profile:
+    """The profile of a trace that is written with these events."""
+    write_trace(path, events)
+    return of_process(path, tool.summary(path), 0)

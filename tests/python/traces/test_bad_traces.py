@@ -16,12 +16,6 @@ CALLS = len(two_threads())
 OUTPUTS = ["x.html", "x.json", "x.pb.gz", "x.folded"]
 
 
-@pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    write_trace(tmp_path / "x.trace", two_threads())
-    return tmp_path / "x.trace"
-
-
 def refused(trace: Path, *arguments: object, status: int = WRONG_USAGE) -> str:
     """What is said of the trace: one line."""
     done = called(trace.parent, *arguments)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from laboratory import called
 from rich.console import Console
-from traces import two_threads, write_trace
+from traces import profile_of, two_threads, write_trace
 
-from heaplab.traces import tool
-from heaplab.traces.profile import Profile, Site, of_process
+from heaplab.traces.profile import Profile, Site
 from heaplab.traces.symbols import Place
 from heaplab.tracing import trace_changes, trace_terminal
 
@@ -20,9 +19,7 @@ BLOCKS = 10
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Profile:
-    path = tmp_path / "x.trace"
-    write_trace(path, two_threads())
-    return of_process(path, tool.summary(path), 0)
+    return profile_of(tmp_path / "x.trace", two_threads())
 
 
 def profile(empty: Profile, base: int, *callers: tuple[str, int]) -> Profile:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from traces import Event, two_threads, write_trace
+from traces import Event, profile_of, two_threads
 
 from heaplab.traces import tool
 from heaplab.traces.profile import Life, Passed, Profile, of_process
@@ -20,11 +20,6 @@ from heaplab.tracing import (
 )
 
 MALLOC, FREE, REALLOC_TO, REALLOC_FROM, BEGIN = 1, 32, 3, 35, 64
-
-
-def profile_of(path: Path, events: list[Event]) -> Profile:
-    write_trace(path, events)
-    return of_process(path, tool.summary(path), 0)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import called
-from traces import MALLOC, two_threads, write_trace
+from traces import MALLOC, two_threads
 
 from heaplab.catalog import contents
 from heaplab.comparison import recorded_trace
@@ -22,12 +22,6 @@ pytestmark = pytest.mark.starts_programs
 SECRET = "pfefferminz"
 MOST_OF_A_LIFE = 1 << 40  # larger numbers are addresses
 UNPROVEN = ("failed", "lost", "acquired_while_live", "released_unknown", "released_inherited")
-
-
-@pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    write_trace(tmp_path / "x.trace", two_threads())
-    return tmp_path / "x.trace"
 
 
 def made(folder: Path, *words: object) -> str:
