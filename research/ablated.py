@@ -26,11 +26,7 @@ class Ablation:
 
 SPANS = "--threads 2 --min-liveness 1 --max-liveness 1"
 SETS = "--structure DS7 --elements 512"
-GROWTH = {
-    "workload": "growth",
-    "options": f"{SETS} --operations 2097152",
-    "short": "--operations 131072",
-}
+GROWTH = {"workload": "growth", "options": f"{SETS} --operations 2097152", "short": "--operations 131072"}
 OF_MALLOCS = [
     Ablation(
         "madvise",

@@ -55,10 +55,7 @@ WITHOUT_REUSE = (*BOTH, "scalloc-no-reuse")
 FILL_AND_EMPTY = "Threads allocate 600 blocks of 64 B, then free them"
 CURVES = [
     Curves(
-        "fig06",
-        BOTH,
-        ["threadtest"],
-        f"{FILL_AND_EMPTY}. Next to no line moves, with any number of threads.",
+        "fig06", BOTH, ["threadtest"], f"{FILL_AND_EMPTY}. Next to no line moves, with any number of threads."
     ),
     Curves(
         "fig07",

@@ -22,11 +22,7 @@ from pathlib import Path
 from command_line import parser_of
 from kept_tries import KeptTries, add_kept, busy, end_as_by_interrupt
 
-WAYS = {
-    "time": [],
-    "counts": ["--instructions", "only-callgrind"],
-    "auto": ["--auto"],
-}
+WAYS = {"time": [], "counts": ["--instructions", "only-callgrind"], "auto": ["--auto"]}
 PLANTED = (0.05, 0.03, 0.0)
 ROUNDS = 12_000
 KEPT = 1.1, 5.0  # factor of a budget, and s beyond it

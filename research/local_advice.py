@@ -114,10 +114,7 @@ def row_of(folder: Path, case: Case, arm: Arm, rounds: int) -> tuple[list[str], 
     off = []
     if promise:
         off = [sum(promise) / 2 / saved[1] - 1]
-        cells += [
-            f"{100 * off[0]:+.0f} %",
-            "yes" if promise[0] <= saved[1] <= promise[1] else "no",
-        ]
+        cells += [f"{100 * off[0]:+.0f} %", "yes" if promise[0] <= saved[1] <= promise[1] else "no"]
     else:
         cells += [units.NOTHING, "yes" if saved[1] < 0.01 * seconds else "no"]
     counts = [instructions(command, arm) for command in (plain, local)]

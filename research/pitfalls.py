@@ -169,11 +169,7 @@ def cpu_time(words: Sequence[str], environment: dict[str, str]) -> float:
 
 
 def command(workload: Workload, way: str) -> list[str]:
-    words = [
-        str(native.program(OwnProgram(workload.name))),
-        *workload.options.split(),
-        "--no-counters",
-    ]
+    words = [str(native.program(OwnProgram(workload.name))), *workload.options.split(), "--no-counters"]
     if way != COLD:
         return [*words, "--pitfall", way]
     place = words.index(workload.work) + 1

@@ -29,10 +29,7 @@ def run(program: str, options: list[str], library: str) -> dict[str, float]:
     metrics = {name: metric["value"] for name, metric in json.loads(done.stdout)["metrics"].items()}
     ns = 1e9 / metrics["allocated_objects"]
     timed = metrics["allocation_time"] + metrics["deallocation_time"]
-    return {
-        "own": (metrics["wall_time"] - timed - metrics["access_time"]) * ns,
-        "timed": timed * ns,
-    }
+    return {"own": (metrics["wall_time"] - timed - metrics["access_time"]) * ns, "timed": timed * ns}
 
 
 def shown(values: list[float]) -> str:

@@ -10,15 +10,7 @@ import shutil
 import signal
 import sys
 
-from recorded_program import (
-    COUNTER,
-    TICKETS,
-    Recorder,
-    expect_all,
-    expect_lost,
-    number,
-    run_case,
-)
+from recorded_program import COUNTER, TICKETS, Recorder, expect_all, expect_lost, number, run_case
 
 THREADS, CALLS = 8, 50_000
 FORKS = 300

@@ -118,10 +118,7 @@ def gain(measured: Savings, run: float, worth: float, memory: str) -> str:
         gains.append(f"{units.show(measured.memory[1], 'B')} of {memory}")
     costs = [
         f"{units.show(-most, unit)} {what}".strip()
-        for most, unit, what in (
-            (measured.seconds[2], "s", ""),
-            (measured.faults[2], "1", "page faults"),
-        )
+        for most, unit, what in ((measured.seconds[2], "s", ""), (measured.faults[2], "1", "page faults"))
         if most < 0
     ]
     said = " and ".join(gains) or NOTHING

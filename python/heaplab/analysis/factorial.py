@@ -71,12 +71,7 @@ def groups_of(
 
 
 def sides(
-    study: Study,
-    cell: MeasuredCell,
-    metric: str,
-    levels: Levels,
-    low: dict[str, str],
-    group: tuple[str, ...],
+    study: Study, cell: MeasuredCell, metric: str, levels: Levels, low: dict[str, str], group: tuple[str, ...]
 ) -> Pair:
     """For each block, the two values whose ratio is the effect.
 

@@ -179,10 +179,7 @@ class PilotRunner:
         with (
             tempfile.TemporaryDirectory(prefix="heaplab-") as folder,
             RunMeasurer(
-                campaign,
-                self.libraries,
-                tick=self.tick,
-                extra_environment=deep_binding.told_to(Path(folder)),
+                campaign, self.libraries, tick=self.tick, extra_environment=deep_binding.told_to(Path(folder))
             ) as measure,
         ):
             while not self._has_run_enough(campaign, cell, runs):

@@ -47,10 +47,7 @@ def between_runs(campaign: Campaign) -> Forecast:
 
 
 def forecast_within(
-    campaign: Campaign,
-    libraries: dict[str, Arm],
-    needed: dict[str, int],
-    room: float,
+    campaign: Campaign, libraries: dict[str, Arm], needed: dict[str, int], room: float
 ) -> Forecast:
     """How long the campaign takes, or that it takes longer than `room` seconds. Raises what a run raises."""
     fitting = fitting_memory(campaign, needed)
@@ -97,10 +94,7 @@ def whole(counted: Forecast, seconds: float, longer: int = 0, unknown: int = 0) 
 
 
 def forecast(
-    campaign: Campaign,
-    libraries: dict[str, Arm],
-    needed: dict[str, int],
-    patience: float,
+    campaign: Campaign, libraries: dict[str, Arm], needed: dict[str, int], patience: float
 ) -> Forecast:
     """The forecast by the trials. Raises the error of a run that cannot be prepared."""
     counted = between_runs(campaign)

@@ -208,12 +208,7 @@ def cache_folder(identifier: str, source: Source) -> Path:
     return user_cache() / "allocators" / identifier / f"{source.kind}-{source.package}{version}"
 
 
-def describe(
-    name: str,
-    allocator: Allocator,
-    variant: Variant | None,
-    library: FoundLibrary,
-) -> Arm:
+def describe(name: str, allocator: Allocator, variant: Variant | None, library: FoundLibrary) -> Arm:
     from heaplab.machine import elf
     from heaplab.results.records import Arm
 

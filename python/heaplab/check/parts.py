@@ -94,22 +94,12 @@ PARTS = (
     CheckPart(
         "threads",
         "many threads, blocks that change hands, threads that end, those of the malloc itself",
-        (
-            Program("threads"),
-            Program("own_threads"),
-            Program("lifetime", ("",)),
-            Program("no_keys", ("",)),
-        ),
+        (Program("threads"), Program("own_threads"), Program("lifetime", ("",)), Program("no_keys", ("",))),
     ),
     CheckPart(
         "fork",
         "fork beside other threads, in signal handlers and beside stdio; _Fork, clone, vfork, posix_spawn",
-        (
-            Program("fork"),
-            Program("fork_in_handler"),
-            Program("fork_stdio"),
-            Program("raw_children"),
-        ),
+        (Program("fork"), Program("fork_in_handler"), Program("fork_stdio"), Program("raw_children")),
     ),
     CheckPart("signals", "signals that interrupt malloc everywhere", (Program("signals"),)),
     CheckPart(

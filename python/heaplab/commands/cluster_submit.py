@@ -11,10 +11,7 @@ from heaplab.options.option_types import FOLDER, OUTPUT_FILE
 @click.command()
 @click.argument("folder", type=FOLDER, metavar="PLAN")
 @click.option(
-    "--on",
-    required=True,
-    type=click.Choice([*ENGINES, *FORMS]),
-    help="What carries out the shards.",
+    "--on", required=True, type=click.Choice([*ENGINES, *FORMS]), help="What carries out the shards."
 )
 @click.option(
     "--hosts",

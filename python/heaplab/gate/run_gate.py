@@ -43,13 +43,7 @@ COUNTED_SHARE = 0.5  # of the budget, for counting beside times
 OLD, NEW = "old", "new"
 
 
-def gate(
-    extra: tuple[Path, ...],
-    old: str,
-    new: str,
-    program: tuple[str, ...],
-    options: GateOptions,
-) -> int:
+def gate(extra: tuple[Path, ...], old: str, new: str, program: tuple[str, ...], options: GateOptions) -> int:
     """Compare, judge, print the result; return the exit status."""
     refuse_program_beside_suite(program, options.suite)
     subject = Subject(program=program, suite=options.suite, source=options.source)
@@ -124,10 +118,7 @@ def refuse_uncounted(given: Sequence[GivenAllocator | GivenCommand], program: tu
 
 
 def compared(
-    catalog: Catalog,
-    given: Sequence[GivenAllocator | GivenCommand],
-    subject: Subject,
-    quiet: bool,
+    catalog: Catalog, given: Sequence[GivenAllocator | GivenCommand], subject: Subject, quiet: bool
 ) -> tuple[list[Arm], Benchmark]:
     commands = [arm for arm in given if isinstance(arm, GivenCommand)]
     if not commands:

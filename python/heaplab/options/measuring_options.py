@@ -32,8 +32,7 @@ ALLOCATORS = click.option(
     "--allocators", metavar="A,B,...", help="Names, or 'all' found here. The first is the baseline."
 )
 SUITE = click.option(
-    "--suite",
-    help="A suite, or names of experiments such as larson,mstress.  [default: quick]",
+    "--suite", help="A suite, or names of experiments such as larson,mstress.  [default: quick]"
 )
 EXPERIMENT = click.option(
     "--experiment",
@@ -101,15 +100,11 @@ HOW_ELSE: Options = [
     click.option("--precision", type=SHARE, default="2%", help="Repeat until ratios are this precise."),
     click.option("--seed", type=SEED, default=1, help="Seed of every random choice."),
     click.option(
-        "--slices/--no-slices",
-        default=True,
-        help="Run arms at the same time, in turns, where that is valid.",
+        "--slices/--no-slices", default=True, help="Run arms at the same time, in turns, where that is valid."
     ),
     click.option("--pin", "pinned", is_flag=True, help="Run on one CPU of each core only."),
     click.option(
-        "--warm",
-        type=SIZE,
-        help="Memory to touch before each run.  [default: its last peak and 25 %]",
+        "--warm", type=SIZE, help="Memory to touch before each run.  [default: its last peak and 25 %]"
     ),
     click.option("--memory-limit", type=MEMORY_LIMIT, help="Kill a run that uses more: 2GiB."),
     click.option(

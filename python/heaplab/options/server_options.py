@@ -24,11 +24,7 @@ SERVER_OPTIONS: Options = [
         metavar="READER",
         help=f"How to read what --load writes: {', '.join(READERS)}, or NAME[:UNIT]=REGEX; may be repeated.",
     ),
-    click.option(
-        "--idle",
-        type=DURATIONS,
-        help="When to look at memory after the load.  [default: 1s,10s]",
-    ),
+    click.option("--idle", type=DURATIONS, help="When to look at memory after the load.  [default: 1s,10s]"),
     click.option("--bursts", type=click.IntRange(1, 1000), help="How often --load is run.  [default: 1]"),
     click.option("--stop", metavar="SIGNAL|CMD", help="What ends a server.  [default: SIGTERM]"),
 ]

@@ -85,11 +85,7 @@ class Calling:
         self._of.assert_runs()
         plan = [*self._plan(script, functions_of, may_abandon), ""]
         done = subprocess.run(
-            [program],
-            input="\n".join(plan).encode(),
-            capture_output=True,
-            check=False,
-            timeout=PATIENCE_S,
+            [program], input="\n".join(plan).encode(), capture_output=True, check=False, timeout=PATIENCE_S
         )
         line, _, area = done.stdout.partition(b"\n")
         if not line:

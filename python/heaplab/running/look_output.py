@@ -91,10 +91,7 @@ def table(look: Look) -> list[tuple[str, int, int]]:
 
 
 def name_of(part: str, memory: ProcessMemory, look: Look) -> str:
-    counts = {
-        "arenas of malloc": (memory.arenas, "heap"),
-        "stacks of threads": (memory.threads, "thread"),
-    }
+    counts = {"arenas of malloc": (memory.arenas, "heap"), "stacks of threads": (memory.threads, "thread")}
     if part in counts and look.last.parts:
         number, noun = counts[part]
         return f"{part}: {units.counted(number, noun)}"

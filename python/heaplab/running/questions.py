@@ -176,10 +176,7 @@ class Mallctl(Question):
         if not resident:
             return None
         return Said(
-            held=resident,
-            live=allocated,
-            arenas=arenas,
-            returnable=max(0, resident - active - metadata),
+            held=resident, live=allocated, arenas=arenas, returnable=max(0, resident - active - metadata)
         )
 
     def give_back(self, script: Script, functions: Functions) -> None:

@@ -126,13 +126,4 @@ def _blocks(count: int) -> str:
     return units.counted(count, "block")
 
 
-RULES: tuple[Rule, ...] = (
-    unimportant,
-    remote,
-    grown,
-    survivors,
-    endless,
-    blown_up,
-    large,
-    tiny,
-)
+RULES: tuple[Rule, ...] = (unimportant, remote, grown, survivors, endless, blown_up, large, tiny)

@@ -86,10 +86,7 @@ def make(feed: Callable[[IO[bytes]], None], source: str, trace: Path) -> dict[st
 
 def _fed(feed: Callable[[IO[bytes]], None], name: str, *command: str | Path) -> dict[str, Any]:
     with subprocess.Popen(
-        [program(), *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        [program(), *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as child:
         assert child.stdin
         assert child.stdout

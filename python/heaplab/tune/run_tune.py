@@ -99,12 +99,7 @@ def among(trials: Sequence[Trial], names: Sequence[str]) -> list[Trial]:
     return [by_name[name] for name in names]
 
 
-def tune(
-    context: click.Context,
-    name: str,
-    subject: Subject,
-    options: HowOptions,
-) -> int:
+def tune(context: click.Context, name: str, subject: Subject, options: HowOptions) -> int:
     """Choose settings, confirm them, print the result; return the exit status."""
     if not subject.program:
         raise UsageError("tune: give a program: heaplab tune NAME -- PROGRAM ARGS")

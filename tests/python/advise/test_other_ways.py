@@ -72,9 +72,7 @@ def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
 
 
 @pytest.mark.starts_programs
-def test_nothing_is_tried_where_no_call_site_has_enough(
-    tried: Tried,
-) -> None:
+def test_nothing_is_tried_where_no_call_site_has_enough(tried: Tried) -> None:
     evidence, ways = tried["nothing"]
     assert [ways[name].measured for name in ("reserved", "temporaries")] == [None, None]
     assert [way.gain for way in ways.values()] == [NOTHING] * 3
@@ -83,9 +81,7 @@ def test_nothing_is_tried_where_no_call_site_has_enough(
 
 
 @pytest.mark.starts_programs
-def test_trimming_gives_back_what_the_next_burst_faults_again(
-    tried: Tried,
-) -> None:
+def test_trimming_gives_back_what_the_next_burst_faults_again(tried: Tried) -> None:
     trimmed = tried["bursts"][1]["malloc_trim"]
     assert trimmed.memory
     assert 4 << 20 < trimmed.measured.memory[1] <= trimmed.memory < 30 << 20

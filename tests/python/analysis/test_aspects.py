@@ -146,11 +146,7 @@ LOWER, HIGHER, SAME, OPEN = Verdict.LOWER, Verdict.HIGHER, Verdict.SAME, Verdict
             "b is faster where it is local (0.50 to 0.60); glibc is faster than b where it is remote.",
         ),
         (
-            [
-                summary(LOCAL, a=(0.55, LOWER)),
-                summary(MEMORY, a=(0.55, LOWER)),
-                summary(REMOTE, a=(1, SAME)),
-            ],
+            [summary(LOCAL, a=(0.55, LOWER)), summary(MEMORY, a=(0.55, LOWER)), summary(REMOTE, a=(1, SAME))],
             "a is faster where it is local (0.50 to 0.60); a is leaner where it is memory (0.50 to 0.60); "
             "no difference is shown where it is remote.",
         ),

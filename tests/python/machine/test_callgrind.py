@@ -303,9 +303,7 @@ def test_one_idle_step_more_in_malloc_fails_a_gate_in_every_output(
     assert not (lab.out / store.FILE_NAME).exists()
 
 
-def test_the_same_malloc_twice_passes_a_gate_and_json_has_the_counts(
-    gate: Call,
-) -> None:
+def test_the_same_malloc_twice_passes_a_gate_and_json_has_the_counts(gate: Call) -> None:
     printed = success(gate("10", "10", "--json"))
     (cell,) = json.loads(printed.splitlines()[-1])["cells"]
     assert (cell["metric"], cell["verdict"], cell["pairs"]) == ("instructions", "not worse", 3)

@@ -19,13 +19,7 @@ def region(place: str, permissions: str, kib: int, name: str = "", flags: str = 
     )
 
 
-@pytest.mark.parametrize(
-    ("below", "kind"),
-    [
-        ("---p", MappingKind.STACK),
-        ("r--p", MappingKind.ANONYMOUS),
-    ],
-)
+@pytest.mark.parametrize(("below", "kind"), [("---p", MappingKind.STACK), ("r--p", MappingKind.ANONYMOUS)])
 def test_memory_above_an_inaccessible_page_is_a_stack(below: str, kind: MappingKind) -> None:
     smaps = region("7f0000000000-7f0000001000", below, 0) + region("7f0000001000-7f0000801000", "rw-p", 8192)
     [found] = mappings_of(list(regions_of(smaps)))
@@ -116,11 +110,5 @@ def test_a_trace_with_other_text_in_its_place_tells_no_memory(memory: str) -> No
 
 def test_the_ranges_of_a_copy_are_its_own_and_its_parents_at_the_moment() -> None:
     parent = {"process": {"pid": "1"}, "summary": {"ranges": "10 100-200 300-400\n90 900-a00"}}
-    child = {
-        "process": {"pid": "2", "parent_pid": "1", "forked": "1"},
-        "summary": {"ranges": "20 180-280"},
-    }
-    assert trace_coverage.ranges_of({"processes": [parent, child]}, 1, 20) == [
-        (0x100, 0x280),
-        (0x300, 0x400),
-    ]
+    child = {"process": {"pid": "2", "parent_pid": "1", "forked": "1"}, "summary": {"ranges": "20 180-280"}}
+    assert trace_coverage.ranges_of({"processes": [parent, child]}, 1, 20) == [(0x100, 0x280), (0x300, 0x400)]

@@ -62,8 +62,7 @@ def test_capacity_tells_slow_cores_of_arm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "numbers"),
-    [("all", [0, 2, 4, 6, 1, 3, 5, 7]), ("cores", [0, 2, 4, 6]), ("node", [0, 2, 1, 3])],
+    ("where", "numbers"), [("all", [0, 2, 4, 6, 1, 3, 5, 7]), ("cores", [0, 2, 4, 6]), ("node", [0, 2, 1, 3])]
 )
 def test_a_shard_runs_where_it_is_to(tmp_path: Path, where: topology.Where, numbers: list[int]) -> None:
     root = machine(tmp_path, ["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7"], ["0-3", "4-7"])

@@ -54,8 +54,7 @@ def glossary_rows() -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    "page",
-    ["src/allocators/scalloc/DESIGN.md", "src/allocators/llheap/DESIGN.md", "docs/workload-format.md"],
+    "page", ["src/allocators/scalloc/DESIGN.md", "src/allocators/llheap/DESIGN.md", "docs/workload-format.md"]
 )
 def test_the_glossary_has_every_term_that_a_design_introduces(page: str) -> None:
     words = {word for row in glossary_rows() for word in re.findall(r"[\w '-]+", row[0].replace("the ", ""))}

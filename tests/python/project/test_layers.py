@@ -77,8 +77,7 @@ def test_a_use_along_an_arrow_is_let_pass(project: Path, path: str, line: str) -
 
 
 @pytest.mark.parametrize(
-    ("item", "named"),
-    [("2. `src/base`\n", "src/shim"), ("1. `include/heaplab`\n", "include/heaplab")],
+    ("item", "named"), [("2. `src/base`\n", "src/shim"), ("1. `include/heaplab`\n", "include/heaplab")]
 )
 def test_an_item_that_names_no_part_above_is_found(project: Path, item: str, named: str) -> None:
     layers = project / "LAYERS.md"

@@ -32,8 +32,7 @@ def test_columns_line_up_and_nothing_follows_the_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "heads"),
-    [(60, "allocator time faults"), (36, "allocator time"), (10, "allocator time")],
+    ("width", "heads"), [(60, "allocator time faults"), (36, "allocator time"), (10, "allocator time")]
 )
 def test_the_least_important_columns_go_and_no_name_is_cut(width: int, heads: str) -> None:
     head, *rows = printed(FIGURES, width)

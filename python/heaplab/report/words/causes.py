@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 
 from heaplab import stats
-from heaplab.analysis import (
-    FAULTS,
-    INSTRUCTIONS,
-    SYSTEM,
-    TIME_ONLY,
-    Analysis,
-    Judged,
-    Study,
-    Summary,
-)
+from heaplab.analysis import FAULTS, INSTRUCTIONS, SYSTEM, TIME_ONLY, Analysis, Judged, Study, Summary
 from heaplab.report.words import wording
 from heaplab.results.records import CONTROL_SUFFIX
 from heaplab.stats import Interval, Verdict, judge
@@ -87,12 +78,7 @@ def sentences(analysis: Analysis, kind: str, summaries: list[Summary]) -> list[s
 
 
 def _rank(
-    analysis: Analysis,
-    kind: str,
-    end: Summary,
-    ranked: list[Summary],
-    direction: Verdict,
-    word: str,
+    analysis: Analysis, kind: str, end: Summary, ranked: list[Summary], direction: Verdict, word: str
 ) -> str:
     """ "slowest" if all others are shown to be faster, else "among the slowest"."""
     control = analysis.control(kind, TIME_ONLY)

@@ -46,9 +46,7 @@ STRATEGIES = {
     "AS7-doubling": Strategy("multipool, a pool a doubling"),
     "AS11-doubling": Strategy("multipool over monotonic, a pool a doubling"),
     **_resource(
-        "pmr",
-        "std::pmr",
-        {"monotonic": "monotonic", "pool": "pool", "pool-monotonic": "pool over monotonic"},
+        "pmr", "std::pmr", {"monotonic": "monotonic", "pool": "pool", "pool-monotonic": "pool over monotonic"}
     ),
     **_resource("boost", "Boost", {"monotonic": "monotonic", "pool": "pool"}),
     "heap-arena": Strategy("arena of the global allocator"),
