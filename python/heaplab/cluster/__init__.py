@@ -6,9 +6,5 @@ any other, whose results file lies in `results/` and begins with the facts of it
 begun or missing follows from these files alone, so that no engine has to be asked.
 """
 
-from heaplab.cluster.plan_folder import Plan as Plan, read_plan as read_plan
-from heaplab.cluster.shard_states import (
-    Completion as Completion,
-    ShardState as ShardState,
-    shard_states as shard_states,
-)
+from heaplab.cluster.plan_folder import Plan, read_plan
+from heaplab.cluster.shard_states import Completion, ShardState, shard_states

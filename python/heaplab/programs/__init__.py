@@ -2,5 +2,3 @@
 
 from heaplab.programs.inputs import INPUTS
 from heaplab.programs.prepared_input import CheckedExecution, PreparedInput, PreparedProgram, PreparedServer
-
-__all__ = ["INPUTS", "CheckedExecution", "PreparedInput", "PreparedProgram", "PreparedServer"]

@@ -5,49 +5,32 @@ the fresh process, and blocks are independent of each other. Every result is a f
 alone.
 """
 
-from heaplab.stats.forecast import (
-    Noise as Noise,
-    blocks_for as blocks_for,
-    half_width_after as half_width_after,
-    more_blocks as more_blocks,
-    noise as noise,
-)
-from heaplab.stats.gate_rule import (
-    GateVerdict as GateVerdict,
-    judge_gate as judge_gate,
-    times_the_blocks_of_gate as times_the_blocks_of_gate,
-)
-from heaplab.stats.interval import (
-    CONFIDENCE as CONFIDENCE,
-    FEWEST_PAIRS as FEWEST_PAIRS,
-    LEVEL as LEVEL,
-    Interval as Interval,
-    finite as finite,
-    in_percent as in_percent,
-)
-from heaplab.stats.outlier_rule import outliers as outliers
-from heaplab.stats.over_hosts import HostRatios as HostRatios, over_hosts as over_hosts
-from heaplab.stats.points import nines as nines, thin as thin
-from heaplab.stats.rank_agreement import concordance as concordance, ranked as ranked
+from heaplab.stats.forecast import Noise, blocks_for, half_width_after, more_blocks, noise
+from heaplab.stats.gate_rule import GateVerdict, judge_gate, times_the_blocks_of_gate
+from heaplab.stats.interval import CONFIDENCE, FEWEST_PAIRS, LEVEL, Interval, finite, in_percent
+from heaplab.stats.outlier_rule import outliers
+from heaplab.stats.over_hosts import HostRatios, over_hosts
+from heaplab.stats.points import nines, thin
+from heaplab.stats.rank_agreement import concordance, ranked
 from heaplab.stats.ratios import (
-    Keyed as Keyed,
-    Pair as Pair,
-    compare as compare,
-    geometric_mean as geometric_mean,
-    independent_quotient as independent_quotient,
-    median_interval as median_interval,
-    spread as spread,
+    Keyed,
+    Pair,
+    compare,
+    geometric_mean,
+    independent_quotient,
+    median_interval,
+    spread,
 )
-from heaplab.stats.stopping_rule import precise_enough as precise_enough
+from heaplab.stats.stopping_rule import precise_enough
 from heaplab.stats.verdict import (
-    FAMILY_ERROR_TEXT as FAMILY_ERROR_TEXT,
-    THRESHOLD as THRESHOLD,
-    UNCONTROLLED as UNCONTROLLED,
-    Judged as Judged,
-    Verdict as Verdict,
-    Why as Why,
-    judge as judge,
-    judge_family as judge_family,
-    noise_floor as noise_floor,
-    threshold_over as threshold_over,
+    FAMILY_ERROR_TEXT,
+    THRESHOLD,
+    UNCONTROLLED,
+    Judged,
+    Verdict,
+    Why,
+    judge,
+    judge_family,
+    noise_floor,
+    threshold_over,
 )

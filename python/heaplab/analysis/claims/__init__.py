@@ -35,28 +35,18 @@ If an experiment compares the values of a parameter, the parameter's name replac
 allocator under which the experiment ran gives a result of its own.
 """
 
-from heaplab.analysis.claims.claim_tests import (
-    NUMBERS as NUMBERS,
-    TESTS as TESTS,
-    MeasuredRatio as MeasuredRatio,
-    listed as listed,
-    not_measured as not_measured,
-)
-from heaplab.analysis.claims.demands import (
-    DIRECTION as DIRECTION,
-    ClaimResult as ClaimResult,
-    around as around,
-)
+from heaplab.analysis.claims.claim_tests import NUMBERS, TESTS, MeasuredRatio, listed, not_measured
+from heaplab.analysis.claims.demands import DIRECTION, ClaimResult, around
 from heaplab.analysis.claims.outcomes import (
-    ClaimOutcome as ClaimOutcome,
-    allocators_of as allocators_of,
-    axis_of as axis_of,
-    check as check,
-    evaluate as evaluate,
-    evaluate_study as evaluate_study,
-    higher_is_better as higher_is_better,
-    judge as judge,
-    measured_ratios as measured_ratios,
-    test_of as test_of,
-    undecided as undecided,
+    ClaimOutcome,
+    allocators_of,
+    axis_of,
+    check,
+    evaluate,
+    evaluate_study,
+    higher_is_better,
+    judge,
+    measured_ratios,
+    test_of,
+    undecided,
 )

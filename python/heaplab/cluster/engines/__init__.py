@@ -8,7 +8,7 @@ machine; `reframe.py` and `github.py` write what another tool carries out.
 """
 
 from heaplab.cluster.engines import github, reframe
-from heaplab.cluster.engines.engine import Engine as Engine, Form, Submission as Submission
+from heaplab.cluster.engines.engine import Engine, Form, Submission
 from heaplab.cluster.engines.local import Local
 from heaplab.cluster.engines.slurm import Slurm
 from heaplab.cluster.engines.ssh import Ssh

@@ -7,5 +7,3 @@ observations into metrics.
 
 from heaplab.programs.servers.client import free_port, port_of
 from heaplab.programs.servers.server_run import ServedRun, ServerJob, serve
-
-__all__ = ["ServedRun", "ServerJob", "free_port", "port_of", "serve"]
