@@ -154,8 +154,6 @@ def experiment(of: str) -> str:
     lines = [
         f"# Written by research/sentinel.py, by a rule: {len(chosen)} of {PROGRAMS} programs.",
         f'title = "Sentinel: {ASPECTS[of][0].lower()}{ASPECTS[of][1:]}"',
-        'publication = ""',
-        'figure = ""',
         'claim = "Points of the space of ways to use a heap, chosen by a rule: none is behind."',
         f'aspect = "{of}"',
         'workload = "sentinel"',

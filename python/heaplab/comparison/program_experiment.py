@@ -77,13 +77,10 @@ def experiment_with(
         arguments=list(program[1:]),
         card=card,
         server=server,
-        metrics={},
     )
     experiment = spec.Experiment(
         id=PROGRAM,
         title=title,
-        publication="",
-        figure="",
         claim="",
         workload=PROGRAM,
         metrics=given_server.metrics_of(server) if server else METRICS,

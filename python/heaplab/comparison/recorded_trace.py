@@ -87,8 +87,6 @@ def experiments_of(
         spec.Experiment(
             id=f"{WORKLOAD}/{name}",
             title=f"{trace.name}: {title}",
-            publication="",
-            figure="",
             claim="",
             workload=WORKLOAD,
             aspect=ASPECTS[name],

@@ -63,7 +63,7 @@ class Workload(Spec):
     fixture: Fixture | None = None  # kind "program"; None for a program of the user's
     server: Server | None = None  # if the program serves until it is told to end
     card: Card
-    metrics: dict[str, MetricSpec]  # beyond those every process has (records.Process)
+    metrics: dict[str, MetricSpec] = {}  # beyond those every process has (records.Process)
     main_metric: str = "wall_time"  # what a suite compares
     memory_mib: int = Field(default=128, ge=0)  # warmed at least before the first run of a candidate
     timeout_s: float = Field(default=120, gt=0)
@@ -193,8 +193,8 @@ class Expectation(Spec):
 class Experiment(Spec):
     id: str
     title: str
-    publication: str
-    figure: str  # "Figure 12", "Table 8"
+    publication: str = ""  # empty: of none
+    figure: str = ""  # "Figure 12", "Table 8"
     claim: str  # one sentence
     aspect: Aspect | str = ""  # in the file its id, in a campaign the aspect itself; empty: none
     workload: str

@@ -125,8 +125,6 @@ EXPERIMENT = """\
 # ACDC as a twin of a recording: heaplab trace TRACE -o FILE.toml
 {comments}
 title = "ACDC, fitted to a recording"
-publication = ""
-figure = ""
 claim = "ACDC with these parameters resembles the recorded program as far as the lines above say."
 workload = "acdc"
 metrics = ["allocator_time", "wall_time", "average_memory", "peak_memory"]

@@ -10,7 +10,7 @@ from heaplab.results import spec
 from heaplab.results.records import Campaign, Status
 
 CARD = spec.Card(source="", shows="", does_not_show="", defaults="")
-WORKLOAD = spec.Workload(id="w", title="w", program="w", card=CARD, metrics={})
+WORKLOAD = spec.Workload(id="w", title="w", program="w", card=CARD)
 
 
 def experiment(**changes: object) -> spec.Experiment:

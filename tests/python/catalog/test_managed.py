@@ -152,8 +152,6 @@ environment = { PACE = "wrong" }
 """
 EXPERIMENT = """
 title = "t"
-publication = ""
-figure = ""
 claim = "c"
 workload = "managed"
 metrics = ["wall_time", "peak_memory", "pauses"]
