@@ -35,43 +35,48 @@ std::uint8_t recorded(std::size_t alignment) {
 
 // Looks closer at a call. It is jumped to, so that its return address and frame are those of the call.
 template <kind Kind, auto Function, class... Arguments>
-HEAPLAB_OUT_OF_LINE void* acquire_closely(std::size_t size, std::uint8_t alignment_log2,
+HEAPLAB_OUT_OF_LINE void* acquire_closely(std::size_t size, std::uint8_t alignment_log2, std::uint64_t left,
                                           Arguments... arguments) {
-  return acquire(Kind, size, alignment_log2, HEAPLAB_SITE, [=] { return (next.*Function)(arguments...); });
+  const auto call = [=] { return (next.*Function)(arguments...); };
+  return acquire(Kind, size, alignment_log2, HEAPLAB_SITE, call, left);
 }
 
 // `arguments` are those of the function below that does the same.
 template <kind Kind, auto Function, class... Arguments>
 HEAPLAB_FAST_PATH void* acquire_by(std::size_t size, std::size_t alignment, Arguments... arguments) {
-  if (passes(size)) [[likely]]
+  const std::uint64_t left = bytes_left();
+  if (passes(size, left)) [[likely]]
     return (next.*Function)(arguments...);
-  return acquire_closely<Kind, Function>(size, recorded(alignment), arguments...);
+  return acquire_closely<Kind, Function>(size, recorded(alignment), left, arguments...);
 }
 
-HEAPLAB_OUT_OF_LINE int posix_memalign_closely(void** result, std::size_t alignment, std::size_t size) {
+HEAPLAB_OUT_OF_LINE int posix_memalign_closely(void** result, std::size_t alignment, std::size_t size,
+                                               std::uint64_t left) {
   int error = 0;
-  acquire(kind::posix_memalign, size, recorded(alignment), HEAPLAB_SITE, [&]() -> void* {
+  const auto call = [&]() -> void* {
     error = next.posix_memalign(result, alignment, size);
     return error == 0 ? *result : nullptr;
-  });
+  };
+  acquire(kind::posix_memalign, size, recorded(alignment), HEAPLAB_SITE, call, left);
   return error;
 }
 
 template <kind From, kind To>
-HEAPLAB_OUT_OF_LINE void* resize_closely(void* block, std::size_t size) {
+HEAPLAB_OUT_OF_LINE void* resize_closely(void* block, std::size_t size, std::uint64_t left) {
   const call_site site = HEAPLAB_SITE;
   const auto call = [=] { return next.realloc(block, size); };
-  if (block == nullptr) return acquire(To, size, 0, site, call);
+  if (block == nullptr) return acquire(To, size, 0, site, call, left);
   if (early.owns(block)) [[unlikely]]
     return move_early(block, size, site);
-  return reallocate(From, To, block, size, site, call);
+  return reallocate(From, To, block, size, site, call, left);
 }
 
 template <kind From, kind To>
 HEAPLAB_FAST_PATH void* resize(void* block, std::size_t size) {
-  if (is_no_sample(block) && passes(size)) [[likely]]
+  const std::uint64_t left = bytes_left();
+  if (is_no_sample(block) && passes(size, left)) [[likely]]
     return next.realloc(block, size);
-  return resize_closely<From, To>(block, size);
+  return resize_closely<From, To>(block, size, left);
 }
 
 template <kind Kind, auto Function, class... Sizes>
@@ -95,6 +100,7 @@ HEAPLAB_FAST_PATH void release_by(void* block, std::size_t size, std::size_t ali
 }  // namespace heaplab::recorder
 
 using heaplab::recorder::acquire_by;
+using heaplab::recorder::bytes_left;
 using heaplab::recorder::early;
 using heaplab::recorder::next;
 using heaplab::recorder::passes;
@@ -144,9 +150,10 @@ HEAPLAB_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::
 }
 
 HEAPLAB_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t size) noexcept {
-  if (passes(size)) [[likely]]
+  const std::uint64_t left = bytes_left();
+  if (passes(size, left)) [[likely]]
     return next.posix_memalign(result, alignment, size);
-  return posix_memalign_closely(result, alignment, size);
+  return posix_memalign_closely(result, alignment, size, left);
 }
 
 HEAPLAB_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {

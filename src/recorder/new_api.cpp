@@ -21,10 +21,12 @@ using trace::kind;
 
 constexpr std::size_t malloc_alignment = 16;
 
-HEAPLAB_FAST_PATH void* try_new(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
+HEAPLAB_FAST_PATH void* try_new(kind k, std::size_t size, std::size_t alignment, const call_site& site,
+                                std::uint64_t left = bytes_left()) {
+  const auto log2 = log2_of(alignment);
   if (alignment <= malloc_alignment)
-    return acquire(k, size, log2_of(alignment), site, [=] { return next.malloc(size); });
-  return acquire(k, size, log2_of(alignment), site, [=] { return next.aligned_alloc(alignment, size); });
+    return acquire(k, size, log2, site, [=] { return next.malloc(size); }, left);
+  return acquire(k, size, log2, site, [=] { return next.aligned_alloc(alignment, size); }, left);
 }
 
 HEAPLAB_SLOW_PATH void* new_slow(kind k, std::size_t size, std::size_t alignment, const call_site& site) {
@@ -41,15 +43,16 @@ HEAPLAB_SLOW_PATH void* new_nothrow_slow(kind k, std::size_t size, std::size_t a
 }
 
 // Look closer at a call. They are jumped to, so that their return address and frame are those of the call.
-HEAPLAB_OUT_OF_LINE void* new_closely(kind k, std::size_t size, std::size_t alignment) {
+HEAPLAB_OUT_OF_LINE void* new_closely(kind k, std::size_t size, std::size_t alignment, std::uint64_t left) {
   const call_site site = HEAPLAB_SITE;
-  void* const block = try_new(k, size, alignment, site);
+  void* const block = try_new(k, size, alignment, site, left);
   return block != nullptr ? block : new_slow(k, size, alignment, site);
 }
 
-HEAPLAB_OUT_OF_LINE void* new_nothrow_closely(kind k, std::size_t size, std::size_t alignment) noexcept {
+HEAPLAB_OUT_OF_LINE void* new_nothrow_closely(kind k, std::size_t size, std::size_t alignment,
+                                              std::uint64_t left) noexcept {
   const call_site site = HEAPLAB_SITE;
-  void* const block = try_new(k, size, alignment, site);
+  void* const block = try_new(k, size, alignment, site, left);
   return block != nullptr ? block : new_nothrow_slow(k, size, alignment, site);
 }
 
@@ -60,24 +63,28 @@ HEAPLAB_OUT_OF_LINE void delete_closely(kind k, void* block, std::size_t size, s
 }
 
 // A block for a call that needs no closer look; null: the call needs that, or there is no memory.
-HEAPLAB_FAST_PATH void* passed(std::size_t size, std::size_t alignment) {
-  if (!passes(size)) return nullptr;
-  return alignment <= malloc_alignment ? next.malloc(size) : next.aligned_alloc(alignment, size);
+HEAPLAB_FAST_PATH void* passed(std::size_t size, std::size_t alignment, std::uint64_t& left) {
+  if (!passes(size, left)) return nullptr;
+  void* const block = alignment <= malloc_alignment ? next.malloc(size) : next.aligned_alloc(alignment, size);
+  if (block == nullptr) left = bytes_left();  // no register has to keep what was read before the call
+  return block;
 }
 
 // `alignment` 0: a form without alignment.
 HEAPLAB_FAST_PATH void* new_block(kind k, std::size_t size, std::size_t alignment) {
   if (alignment != 0 && !is_power_of_two(alignment)) throw_bad_alloc();
-  if (void* const block = passed(size, alignment)) [[likely]]
+  std::uint64_t left = bytes_left();
+  if (void* const block = passed(size, alignment, left)) [[likely]]
     return block;
-  return new_closely(k, size, alignment);
+  return new_closely(k, size, alignment, left);
 }
 
 HEAPLAB_FAST_PATH void* new_block_nothrow(kind k, std::size_t size, std::size_t alignment) noexcept {
   if (alignment != 0 && !is_power_of_two(alignment)) return nullptr;
-  if (void* const block = passed(size, alignment)) [[likely]]
+  std::uint64_t left = bytes_left();
+  if (void* const block = passed(size, alignment, left)) [[likely]]
     return block;
-  return new_nothrow_closely(k, size, alignment);
+  return new_nothrow_closely(k, size, alignment, left);
 }
 
 HEAPLAB_FAST_PATH void delete_block(kind k, void* block, std::size_t size, std::size_t alignment) {

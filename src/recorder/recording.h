@@ -66,8 +66,8 @@ HEAPLAB_FAST_PATH bool sample_here(const thread_state& state, trace::recording s
 
 template <class Call>
 HEAPLAB_FAST_PATH void* acquire_sampled(thread_state& state, trace::kind kind, std::size_t size,
-                                        const call_site& site, Call call) {
-  sampled_call a_call(state);
+                                        const call_site& site, Call call, std::uint64_t left) {
+  sampled_call a_call(state, left);
   void* const block = call();
   a_call.acquired(block_of(kind, block, size, 0), site);
   return block;
@@ -88,7 +88,7 @@ HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind
                                            std::uint8_t alignment_log2, const call_site& site, Call call) {
   if (state.doing != activity::none) return call();
   if (sample_here(state, recording_state()))  // the first call of the process
-    return acquire_sampled(state, kind, size, site, call);
+    return acquire_sampled(state, kind, size, site, call, bytes_left());
   const doing a_call(state, activity::call);
   void* const block = call();
   note_acquired(state, block_of(kind, block, size, site.caller, alignment_log2));
@@ -97,10 +97,10 @@ HEAPLAB_SLOW_PATH void* acquire_unrecorded(thread_state& state, trace::kind kind
 
 template <class Call>
 HEAPLAB_FAST_PATH void* acquire(trace::kind kind, std::size_t size, std::uint8_t alignment_log2,
-                                const call_site& site, Call call) {
+                                const call_site& site, Call call, std::uint64_t left = bytes_left()) {
   thread_state& state = this_thread;
   const trace::recording seen = recording_state();
-  if (sample_here(state, seen)) return acquire_sampled(state, kind, size, site, call);
+  if (sample_here(state, seen)) return acquire_sampled(state, kind, size, site, call, left);
   if (!record_here(state, seen)) [[unlikely]]
     return acquire_unrecorded(state, kind, size, alignment_log2, site, call);
   const doing a_call(state, activity::call);
@@ -191,8 +191,8 @@ HEAPLAB_SLOW_PATH void* reallocate_unrecorded(thread_state& state, trace::kind f
 
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate_sampled(thread_state& state, trace::kind to, void* block, std::size_t size,
-                                           const call_site& site, Call call) {
-  sampled_call a_call(state);
+                                           const call_site& site, Call call, std::uint64_t left) {
+  sampled_call a_call(state, left);
   std::optional<trace::raw_live_block> before;
   if (sampled_addresses.may_hold(number_of(block))) [[unlikely]]
     before = forget_sample(state, number_of(block));
@@ -210,11 +210,11 @@ HEAPLAB_FAST_PATH void* reallocate_sampled(thread_state& state, trace::kind to, 
 // Precondition: `block` is not null.
 template <class Call>
 HEAPLAB_FAST_PATH void* reallocate(trace::kind from, trace::kind to, void* block, std::size_t size,
-                                   const call_site& site, Call call) {
+                                   const call_site& site, Call call, std::uint64_t left = bytes_left()) {
   HEAPLAB_ASSERT(block != nullptr);
   thread_state& state = this_thread;
   const trace::recording seen = recording_state();
-  if (sample_here(state, seen)) return reallocate_sampled(state, to, block, size, site, call);
+  if (sample_here(state, seen)) return reallocate_sampled(state, to, block, size, site, call, left);
   if (!record_here(state, seen)) [[unlikely]]
     return reallocate_unrecorded(state, from, to, block, size, site, call);
   return record_reallocation(state, from, to, block, size, site, call);

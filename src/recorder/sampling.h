@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
@@ -44,11 +43,17 @@ inline constinit atomic<std::uint32_t> distances_drawn = 0;
 enum class shortcut : std::uint8_t { closed, open, never };
 inline constinit atomic<shortcut> past_release = shortcut::closed;
 
+// A call reads this once, and that alone tells whether its block is a sample. A signal handler may acquire
+// blocks at any instruction: a second look would find the point taken. relaxed: the thread's own.
+HEAPLAB_FAST_PATH std::uint64_t bytes_left() {
+  return atomic_ref(this_sampled_thread.left).load(std::memory_order_relaxed);
+}
+
 // Whether a call that acquires a block needs no closer look. It is counted down then, also if it fails.
-HEAPLAB_FAST_PATH bool passes(std::size_t size) {
-  std::uint64_t& left = this_sampled_thread.left;
-  if (left <= size) return false;
-  left -= size + 1;
+HEAPLAB_FAST_PATH bool passes(std::size_t size, std::uint64_t left) {
+  if (left <= size) [[unlikely]]
+    return false;
+  atomic_ref(this_sampled_thread.left).store(left - size - 1, std::memory_order_relaxed);
   return true;
 }
 
@@ -73,8 +78,9 @@ HEAPLAB_SLOW_PATH std::uint64_t sample(thread_state& state, const trace::raw_liv
 // A call that looks closer. What it calls itself is no call of the program, and not counted.
 class sampled_call {
 public:
-  explicit sampled_call(thread_state& state)
-      : state_(state), call_(state, activity::call), left_(std::exchange(this_sampled_thread.left, 0)) {
+  sampled_call(thread_state& state, std::uint64_t left)
+      : state_(state), call_(state, activity::call), left_(left) {
+    this_sampled_thread.left = 0;
     if (this_sampled_thread.distances != distances_drawn.load(std::memory_order_relaxed)) [[unlikely]]
       left_ = first_distance(state);
   }

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import platform
 import random
 import re
 import signal
@@ -56,6 +57,51 @@ int main(int words, char** word) {
       if (read(0, &next, 1) != 1) return 1;
     }
   }
+  return 0;
+}
+"""
+# One step at a time, a signal handler acquires a block at each instruction of the recorder.
+STEPPED = r"""
+#define _GNU_SOURCE
+#include <link.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+static uintptr_t begin, end;
+#define SITE(name) __attribute__((noinline)) static void* name(size_t bytes) { return malloc(bytes); }
+SITE(stepped)
+SITE(handled)
+SITE(later)
+static int find(struct dl_phdr_info* of, size_t size, void* none) {
+  for (int i = 0; strstr(of->dlpi_name, "heaplab_recorder") && i < of->dlpi_phnum; ++i)
+    if (of->dlpi_phdr[i].p_flags & PF_X) {
+      begin = of->dlpi_addr + of->dlpi_phdr[i].p_vaddr;
+      end = begin + of->dlpi_phdr[i].p_memsz;
+    }
+  return 0;
+}
+static void step(int signal, siginfo_t* info, void* context) {
+  const uintptr_t at = (uintptr_t)((ucontext_t*)context)->uc_mcontext.gregs[REG_RIP];
+  if (at - begin < end - begin) free(handled(300));
+}
+#define TRAP_FLAG(change) \
+  __asm__ volatile("sub $128, %%rsp; pushfq; " change ", (%%rsp); popfq; add $128, %%rsp" ::: "memory", "cc")
+int main(void) {
+  struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
+  sigaction(SIGTRAP, &action, 0);
+  dl_iterate_phdr(find, 0);
+  if (begin == end) return 1;
+  void* volatile kept;
+  TRAP_FLAG("orq $0x100");
+  for (int i = 0; i < 600; ++i) {
+    kept = stepped(200);
+    if (i % 2) free(kept);
+  }
+  TRAP_FLAG("andq $~0x100");
+  for (int i = 0; i < 1000; ++i) kept = later(1000);
   return 0;
 }
 """
@@ -138,6 +184,21 @@ def grown(tmp_path: Path, program: Path) -> Path:
     assert recording.returncode == 0
     assert [snapshot.why for snapshot in snapshots_of(tmp_path / "x.sample")] == ["signal", "signal", "end"]
     return tmp_path / "x.sample"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the flag that traps is x86-64's")
+def test_blocks_that_signal_handlers_acquire_at_any_instruction_move_no_other_estimate(
+    tmp_path: Path,
+) -> None:
+    stepped = compiled(tmp_path / "stepped", STEPPED, "-O1", "-g", "-fno-builtin")
+    done = heaplab(tmp_path, "record", "--sample", "2KiB", "-o", "x.sample", "--", stepped)
+    assert done.returncode == 0, done.stderr
+    moments, _ = moments_of(tmp_path / "x.sample", None)
+    callers = {caller.name.split()[0]: caller for caller in moments[-1].callers.values()}
+    for name, acquired, live in (("stepped", 120_000, 60_000), ("later", 1_000_000, 1_000_000)):
+        for found, truth in ((callers[name].acquired, acquired), (callers[name].live, live)):
+            assert abs(found.bytes - truth) < 6 * found.bytes_variance**0.5, name
+    assert callers["handled"].live.samples == 0
 
 
 def test_snapshots_of_one_run_show_what_grows_and_what_is_only_noise(grown: Path) -> None:
