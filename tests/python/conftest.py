@@ -277,5 +277,12 @@ def served_by_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A module of redis."""
+    folder = tmp_path_factory.mktemp("running")
+    return running_program(folder, "forgetful.so", "-g", *SHARED, source="forgetful")
+
+
+@pytest.fixture(scope="session")
 def killing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return running_program(tmp_path_factory.mktemp("running"), "killing.so", *SHARED, source="killing")

@@ -2,8 +2,12 @@
 
 import contextlib
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,10 +26,12 @@ from heaplab.running import run_attach
 from heaplab.running.attaching import Attaching
 from heaplab.running.serving import serving
 from heaplab.running.target import state_of, target
+from heaplab.servers import free_port
 from heaplab.traces import recording, tool
 from heaplab.traces.control import OFF
 from heaplab.traces.profile import of_process
 from heaplab.traces.recording import Wanted
+from heaplab.traces.sample_file import SampleFile
 from heaplab.tracing import run_record, run_sample
 
 TIMES = 20
@@ -34,6 +40,7 @@ TIMES = 20
 REQUESTS = {"POKEDATA": 5, "GETREGS": 12, "DETACH": 17, "SEIZE": 0x4206, "INTERRUPT": 0x4207}
 COUNTS = ("acquisitions", "acquired_while_live")
 LATE = 7  # of the requests of a kind
+VISITS = 30_000  # after which a leak is worth a word
 
 pytestmark = [
     pytest.mark.starts_programs,
@@ -146,6 +153,68 @@ def test_samples_tell_it_too(tmp_path: Path, served: Path) -> None:
     most = max(moments[-1].callers.values(), key=lambda caller: caller.live.bytes)
     assert most.name.split()[0] == "forgotten"
     assert most.kept == 1
+
+
+class Visitors(threading.Thread):
+    """Send redis the command of its forgetful module, over and over, and count the answers."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self.count, self.is_over, self._port = 0, False, port
+
+    def run(self) -> None:
+        with socket.create_connection(("127.0.0.1", self._port)) as connection:
+            answers = connection.makefile("rb")
+            while not self.is_over:
+                connection.sendall(b"visit\r\n" * 100)
+                for number in range(self.count + 1, self.count + 101):
+                    assert answers.readline() == b":%d\r\n" % number
+                self.count += 100
+
+    def wait_for(self, more: int) -> None:
+        wanted = self.count + more
+        until(lambda: self.count > wanted or not self.is_alive(), "visits", 300)
+        assert self.is_alive()
+
+
+@contextmanager
+def visited(folder: Path, module: Path) -> Iterator[tuple[int, Visitors]]:
+    """The number of a redis with a module that leaks, and its visitors."""
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--save", "", "--loadmodule", str(module)]
+    with (folder / "log").open("wb") as log, subprocess.Popen(command, cwd=folder, stdout=log) as server:
+        visitors = Visitors(port)
+        try:
+            until(lambda: b"Ready to accept" in (folder / "log").read_bytes(), "the server")
+            visitors.start()
+            yield server.pid, visitors
+            visitors.is_over = True
+            visitors.join()
+        finally:
+            visitors.is_over = True
+            server.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="no redis-server")
+def test_a_leak_of_a_server_is_found_while_it_serves(tmp_path: Path, forgetful: Path) -> None:
+    with visited(tmp_path, forgetful) as (pid, visitors):
+        visitors.wait_for(VISITS)  # blocks from before
+        sampled = ("--sample", "8KiB", "--every", "0.2s", "-o", "x.sample")
+        words = [*HEAPLAB, "record", "--pid", str(pid), *sampled]
+        with subprocess.Popen(words, cwd=tmp_path) as heaplab:
+            until(lambda: count_of(tmp_path / "x.sample") > 0, "a snapshot", 300)
+            for _ in range(2):
+                visitors.wait_for(VISITS)
+            heaplab.send_signal(signal.SIGTERM)
+            assert heaplab.wait(300) == 0
+        visitors.wait_for(VISITS)
+    said = called(tmp_path, "advise", "x.sample").stdout
+    assert re.match(r"growing: .*; remembered_visitor \(forgetful.c:\d+\) < visit < [^,]*\n", said), said
+
+
+def count_of(file: Path) -> int:
+    return len(list(SampleFile(file).snapshots())) if file.exists() else 0
 
 
 @pytest.mark.parametrize("number", [1, LATE])
