@@ -1,5 +1,6 @@
 """What is watched is shown each second, as lines or as a page with keys; a program goes on afterwards."""
 
+import io
 import os
 import pty
 import re
@@ -10,13 +11,21 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from held_processes import running
 from laboratory import call, refusal, success
+from rich.console import Console
 from subprocesses import HEAPLAB, compiled, heaplab, until
 
-from heaplab.traces.sample_file import SampleFile
+from heaplab.running.watch_page import PageState, page
+from heaplab.running.watched import Glance, WatchedSites
+from heaplab.trace_report.sampled_callers import SampledCaller, SampledMoment, changes
+from heaplab.traces.recording import Wanted
+from heaplab.traces.sample_file import SampleFile, SampleSum
+from heaplab.traces.sampling import SamplingPlan
 
 pytestmark = pytest.mark.starts_programs
 
@@ -37,6 +46,9 @@ int main(int words, char** word) {
   return 7;
 }
 """
+MIB = 1 << 20
+MEAN = 1 << 16  # B between two samples
+SITES = ("large", "leaking", "steady")
 LINE = re.compile(
     r"[\d:]{8}  growing \(\d+\)  resident ([\d.]+) MiB  live .*? \(.* to .*\)  retained .* at least  outs.*"
 )
@@ -156,6 +168,68 @@ def test_a_page_has_call_sites_and_keys(tmp_path: Path, terminal: Terminal) -> N
     assert len(list(SampleFile(tmp_path / "growing.sample").snapshots())) == 1
     os.kill(int((tmp_path / "number").read_text()), 0)  # the program goes on
     assert not list(tmp_path.glob("*.raw"))
+
+
+class Still:
+    """What a page is of whose keys alone are pressed."""
+
+    def look(self) -> Glance | None:
+        return None
+
+    def wait(self, seconds: float) -> None: ...
+
+    def write(self) -> str:
+        return "written"
+
+
+def moment(seconds: float, **live: int) -> SampledMoment:
+    """Of the process that began with the machine, with these live bytes by call site."""
+    callers = {
+        (name,): SampledCaller(name, name, live=SampleSum(bytes // MEAN, bytes, 1, bytes * MEAN))
+        for name, bytes in live.items()
+    }
+    process = SimpleNamespace(begin_ns=0)
+    found = SimpleNamespace(mean=MEAN, snapshot=SimpleNamespace(seconds=seconds), process=process)
+    found.callers = callers
+    return cast(SampledMoment, found)
+
+
+def lines_of(state: PageState) -> dict[str, str]:
+    """What the page says behind each call site, in its order; dim text in brackets."""
+    console = Console(record=True, file=io.StringIO(), width=200, force_terminal=True)
+    console.print(page(state, 40))
+    text = re.sub(r"\x1b\[2m(.*?)\x1b\[0m", r"[\1]", console.export_text(styles=True))
+    rows = (line.split(maxsplit=1) for line in re.sub(r"\x1b\[\d+m", "", text).splitlines())
+    return {row[0]: " ".join(row[1].split()) for row in rows if row[:1] and row[0] in SITES}
+
+
+def test_growth_is_that_of_the_last_minute_by_call_site(tmp_path: Path) -> None:
+    plan = SamplingPlan(MEAN)
+    sites = WatchedSites(Wanted(tmp_path / "x.sample", "none", sampled=plan))
+    earlier = [sites._earlier(moment(seconds)).snapshot.seconds for seconds in (0, 59, 60, 61, 130)]
+    assert earlier == [0, 0, 0, 59, 130]
+
+
+def test_a_page_has_growth_in_its_order_with_noise_dim_and_stands_still_while_paused() -> None:
+    old = moment(0, large=50 * MIB, leaking=MIB, steady=MIB)
+    new = moment(1, large=50 * MIB, leaking=9 * MIB, steady=MIB + MEAN)
+    state, source = PageState(Path("copy")), Still()
+    state.take(Glance("server", moment=new, grown=changes(old, new)))
+    by_live = lines_of(state)
+    assert [*by_live] == ["large", "leaking", "steady"]
+    assert state.press("s", source)
+    by_growth = lines_of(state)
+    assert [*by_growth] == ["leaking", "steady", "large"]
+    assert by_growth == by_live
+    assert re.search(r"to [\d.]+ MiB\) \+8.00 MiB \(\+[\d.]+ MiB to \+[\d.]+ MiB\) 144$", by_live["leaking"])
+    assert re.search(r"\[\+64.0 KiB \(-[\d.]+ .iB to \+[\d.]+ .iB\) *\]", by_live["steady"])
+    state.press("p", source)
+    state.take(Glance("server", moment=old))
+    assert lines_of(state) == by_growth
+    state.press("p", source)
+    state.take(Glance("server", moment=old))
+    assert re.fullmatch(r"1.00 MiB \([^)]+\) (\[ *\] )?16", lines_of(state)["leaking"])
+    assert not state.press("q", source)
 
 
 def test_a_process_that_runs_has_call_sites_too_and_goes_on_as_before(tmp_path: Path, growing: Path) -> None:
