@@ -31,11 +31,14 @@ constexpr std::int64_t restart_no_intr = -513;
 constexpr std::int64_t restart_no_hand = -514;
 constexpr std::int64_t restart_block = -516;
 
-// System calls that a stop ends with EINTR though no signal is delivered (signal(7)).
+// System calls that a stop ends with EINTR though no signal is delivered (signal(7)): those of sockets where
+// these have time limits. Begun anew they do what they would have done; what has moved a byte is not ended.
 constexpr std::uint64_t ended_by_stops[] = {
-    SYS_epoll_wait,   SYS_epoll_pwait, SYS_epoll_pwait2, SYS_semop,           SYS_semtimedop,
-    SYS_io_getevents, SYS_msgrcv,      SYS_msgsnd,       SYS_rt_sigtimedwait, SYS_read,
-    SYS_recvfrom,     SYS_recvmsg,     SYS_recvmmsg,     SYS_accept,          SYS_accept4,
+    SYS_epoll_wait,   SYS_epoll_pwait,    SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop,
+    SYS_io_getevents, SYS_io_uring_enter, SYS_msgrcv,       SYS_msgsnd,  SYS_rt_sigtimedwait,
+    SYS_read,         SYS_readv,          SYS_recvfrom,     SYS_recvmsg, SYS_recvmmsg,
+    SYS_write,        SYS_writev,         SYS_sendto,       SYS_sendmsg, SYS_sendmmsg,
+    SYS_sendfile,     SYS_splice,         SYS_accept,       SYS_accept4, SYS_connect,
 };
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;

@@ -277,6 +277,11 @@ def served_by_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return running_program(tmp_path_factory.mktemp("running"), "waiting")
+
+
+@pytest.fixture(scope="session")
 def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A module of redis."""
     folder = tmp_path_factory.mktemp("running")

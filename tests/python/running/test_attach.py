@@ -267,6 +267,14 @@ def test_a_process_notices_nothing_of_the_end_of_heaplab_at_any_step(
         assert code(pid) == before
 
 
+def test_no_system_call_ends_early(tmp_path: Path, waiting: Path) -> None:
+    """Where Linux ends a call at a stop, also without a signal, the thread begins it anew."""
+    with running(waiting) as pid:
+        for _ in range(2):
+            with recorded(tmp_path, pid):
+                pass
+
+
 def is_home_of_any(folder: Path) -> bool:
     """Whether a process runs in this folder."""
     for process in Path("/proc").glob("[0-9]*"):
