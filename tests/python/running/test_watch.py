@@ -22,10 +22,10 @@ from subprocesses import HEAPLAB, compiled, heaplab, until
 
 from heaplab.running.watch_page import PageState, page
 from heaplab.running.watched import Glance, WatchedSites
-from heaplab.trace_report.sampled_callers import SampledCaller, SampledMoment, changes
 from heaplab.traces.recording import Wanted
 from heaplab.traces.sample_file import SampleFile, SampleSum
 from heaplab.traces.sampling import SamplingPlan
+from heaplab.tracing.sampled_callers import SampledCaller, SampledMoment, changes
 
 pytestmark = pytest.mark.starts_programs
 
