@@ -22,11 +22,11 @@ from heaplab.advise.growth import growths_of
 from heaplab.errors import HeaplabError, UsageError
 from heaplab.machine import native
 from heaplab.options.chosen_arms import BASELINE
+from heaplab.programs.servers import free_port
 from heaplab.running import run_attach
 from heaplab.running.attaching import Attaching
 from heaplab.running.serving import serving
 from heaplab.running.target import state_of, target
-from heaplab.servers import free_port
 from heaplab.traces import recording, tool
 from heaplab.traces.control import OFF
 from heaplab.traces.profile import of_process
