@@ -15,7 +15,7 @@ from heaplab.running import script as scripts
 from heaplab.running.function_addresses import Symbols
 from heaplab.running.questions import QUESTIONS, Question, Said
 from heaplab.running.script import Script
-from heaplab.running.serving import MappedModule, Serving, modules_of
+from heaplab.running.serving import RECORDER, MappedModule, Serving, modules_of
 from heaplab.running.smaps import regions
 from heaplab.running.target import Target, refused_by_yama
 
@@ -132,7 +132,7 @@ class Calling:
         yield from self._library.locking()
         for path, module in self._modules.items():
             is_loader = interposition.GLIBC_LOADER.fullmatch(Path(path).name)
-            is_own = Path(path).name == native.LIBRARY_PREFIX + "recorder.so"
+            is_own = Path(path).name == RECORDER
             is_malloc = module == self._malloc.module and path != str(self._of.program)
             if is_loader or is_own or (is_malloc and module != self._library.module):
                 yield from Symbols(module).code

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.machine import elf, interposition
+from heaplab.machine import elf, interposition, native
 from heaplab.machine.coverage import unseen
 from heaplab.machine.coverage.compiled_in import mallocs_in
 from heaplab.machine.coverage.mappings import Region
@@ -25,6 +25,9 @@ from heaplab.running.target import Target, bits_of, target
 C_LIBRARY = "the C library"
 DELETED = " (deleted)"
 PRELOAD_FILE = "/etc/ld.so.preload"
+RECORDER = (
+    native.LIBRARY_PREFIX + "recorder.so"
+)  # stays in a process that was attached to, and serves no malloc
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,9 @@ def preloaded(of: Target, modules: Modules) -> list[str]:
         names += [
             path
             for path, module in modules.items()
-            if not interposition.C_LIBRARY.fullmatch(Path(path).name) and "malloc" in defined(module.file)
+            if not interposition.C_LIBRARY.fullmatch(name := Path(path).name)
+            and name != RECORDER
+            and "malloc" in defined(module.file)
         ]
     return [word for name in names for word in re.split(r"[ :\n]+", name) if word]
 

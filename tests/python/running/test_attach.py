@@ -105,6 +105,18 @@ def test_a_busy_process_notices_none_of_many_recordings(tmp_path: Path, guarded:
         assert code(pid) == before
 
 
+def test_the_recorder_of_an_earlier_recording_is_no_malloc(
+    tmp_path: Path, guarded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor where a title over the environment hides what was preloaded."""
+    with running(guarded) as pid:
+        before = serving(target(str(pid))).name
+        with recorded(tmp_path, pid):
+            pass
+        monkeypatch.setattr(Path, "read_bytes", lambda _path: b"guarded: serving clients\0\0")
+        assert serving(target(str(pid))).name == before
+
+
 @pytest.mark.parametrize("library", preloads())
 def test_another_malloc_is_recorded_too(tmp_path: Path, guarded: Path, library: str) -> None:
     with running(guarded, environment={"LD_PRELOAD": library}) as pid:
