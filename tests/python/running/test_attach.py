@@ -221,8 +221,8 @@ def test_a_leak_of_a_server_is_found_while_it_serves(tmp_path: Path, forgetful: 
             heaplab.send_signal(signal.SIGTERM)
             assert heaplab.wait(300) == 0
         visitors.wait_for(VISITS)
-    said = called(tmp_path, "advise", "x.sample").stdout
-    assert re.match(r"growing: .*; remembered_visitor \(forgetful.c:\d+\) < visit < [^,]*\n", said), said
+    said = " ".join(called(tmp_path, "advise", "x.sample").stdout.split())  # as wide as a terminal may be
+    assert re.match(r"growing: .*; remembered_visitor \(forgetful.c:\d+\) < visit < ", said), said
 
 
 def count_of(file: Path) -> int:
