@@ -25,9 +25,7 @@ from heaplab.running.target import Target, bits_of, target
 C_LIBRARY = "the C library"
 DELETED = " (deleted)"
 PRELOAD_FILE = "/etc/ld.so.preload"
-RECORDER = (
-    native.LIBRARY_PREFIX + "recorder.so"
-)  # stays in a process that was attached to, and serves no malloc
+RECORDER = native.LIBRARY_PREFIX + "recorder.so"  # stays where it was loaded once, and serves no malloc
 
 
 @dataclass(frozen=True)
