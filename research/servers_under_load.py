@@ -2,8 +2,9 @@
 """Compare the C library's malloc with a malloc that costs a server a tenth more, beside busy processes.
 
 lighttpd packs a page for wrk; unbound asks a name server for each query of dnsperf. The planted malloc
-computes some rounds more in each call. A comparison without busy processes first tells what a round costs per
-request. A try is `heaplab compare`, and counts by its verdict on CPU time per request.
+computes some rounds more in each call. A comparison of many rounds, beside the same busy processes, first
+tells what a round costs per request there. A try is `heaplab compare`, and counts by its verdict on CPU time
+per request.
 
 Example: research/servers_under_load.py --tries 10 --budget 300 --kept servers.jsonl
 Example: research/servers_under_load.py --servers unbound --tries 1 --budget 60 --rounds 500
@@ -26,7 +27,7 @@ from command_line import parser_of
 from kept_tries import KeptTries, add_kept, busy, end_as_by_interrupt
 
 PLANTED = 0.10
-TRIED_ROUNDS, TRIED_S = 200, 60.0  # of the comparison that tells the cost of a round
+TRIED_ROUNDS, TRIED_S = 2000, 180.0  # of the comparison that tells the cost of a round
 MALLOC = """
 #include <stdlib.h>
 void* __libc_malloc(size_t);
@@ -163,8 +164,8 @@ def rows(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         server = SERVERS[name]
         for file, content in server.files.items():
             (folder / file).write_text(content)
-        rounds = given.rounds or kept.of([name, PLANTED], rounds_for, server, folder, PLANTED)
         with busy(given.busy):
+            rounds = given.rounds or kept.of([name, PLANTED, given.busy], rounds_for, server, folder, PLANTED)
             tries = []
             for seed in range(given.seed, given.seed + given.tries):
                 tried = [name, given.busy, rounds, given.budget, seed]
