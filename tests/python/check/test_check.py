@@ -170,8 +170,9 @@ def test_a_signal_ends_everything_a_hanging_test_has_started(
     program = f"""
 import pathlib, sys
 from heaplab import commands
-from heaplab.catalog import contents, native
+from heaplab.catalog import contents
 from heaplab.check import parts
+from heaplab.machine import native
 tests = tuple(str(number) for number in range(20))
 parts.PARTS = (parts.CheckPart("hang", "nothing", (parts.Program("hanging", tests, usual_s=600),)),)
 helper = native.helper
@@ -186,6 +187,7 @@ commands.main()
             [sys.executable, "-c", program], stderr=subprocess.DEVNULL, env=around
         ) as check:
             while not sleepers():
+                assert check.poll() is None
                 time.sleep(0.01)
             time.sleep(wait)
             check.send_signal(sent)
