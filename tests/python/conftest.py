@@ -229,7 +229,7 @@ def half_done(complete: Laboratory) -> Laboratory:
 
 def holding_memory(path: Path, *options: str) -> Path:
     """The program that holds memory of the kind that its argument names."""
-    text = (Path(__file__).parent / "coverage" / "outside.c").read_text()
+    text = (Path(__file__).parent / "machine" / "outside.c").read_text()
     return compiled(path, text, "-O1", "-pthread", *options)
 
 
