@@ -9,7 +9,7 @@
 # make release     wheels twice, source archive, checksums in out/release, and the wheels' tests in bare roots
 # make quick       the checks that take seconds, on the tree as it stands: nothing is installed
 # make dev         configures build/dev and leaves compile_commands.json for editors
-# OPTIONS="--budget 1m" make compare      with options of heaplab compare
+# OPTIONS="--budget 9m" make compare      with options of heaplab compare
 
 PYTHON ?= python3
 VENV := .venv
