@@ -16,7 +16,7 @@ from heaplab.results import spec
 from heaplab.results.records import CONTROL_SUFFIX, Campaign, Parameter, Run, Status, key_of
 
 ROUNDS_AT_LEAST = 2  # rounds before the budget may end a campaign: a single block allows no comparison
-FAILS_RARELY = 0.2  # a server whose port was taken in two of twenty blocks is measured further
+FAILS_RARELY = 0.2  # of its blocks: a server whose port was taken in two of twenty is measured further
 SHORTEST_LIMIT_S = 5.0  # the time limit of a user's program is never shorter, however small the budget
 
 

@@ -301,7 +301,7 @@ def test_what_is_undecided_may_be_measured_longer_if_time_ran_out(tmp_path):
 @pytest.mark.parametrize(
     ("given", "typed"),
     [
-        (["--", "./x", "--precision", "9"], ["--", "./x", "--precision", "9"]),
+        (["--", "./x", "9", "--precision"], ["--", "./x", "9", "--precision"]),
         (["--precision", "5%", "-q", "--", "./x"], ["-q", "--", "./x"]),
         (["-q", "--precision=5%"], ["-q"]),
     ],

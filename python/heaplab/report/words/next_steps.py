@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, inf
 
 from heaplab.analysis import TIME_ONLY, Analysis, Study, power_of
@@ -74,12 +75,9 @@ def _anew(analysis: Analysis, about: str) -> list[Step]:
 def with_option(command: Sequence[str], option: str, value: str) -> list[str]:
     """A command of heaplab with this value of an option; what follows "--" is the program's."""
     end = command.index("--") if "--" in command else len(command)
-    others = [
-        word
-        for place, word in enumerate(command[:end])
-        if word.split("=")[0] != option and command[place - 1] != option
-    ]
-    return [*others[:2], option, value, *others[2:], *command[end:]]
+    heaplab, name, *words = command[:end]
+    others = [word for before, word in pairwise([name, *words]) if option not in (before, word.split("=")[0])]
+    return [heaplab, name, option, value, *others, *command[end:]]
 
 
 def arms_given(command: Sequence[str]) -> list[str]:
