@@ -112,17 +112,24 @@ moment now() {
   return std::chrono::steady_clock::now();
 }
 
+// From the moment at which the first thread is asked to stop until all but late ones go on.
+struct pause {
+  moment begin, end;
+};
+
 // All threads of a process, stopped as long as the object lives.
 class stopped_threads {
 public:
-  // Sets `since` to the moment at which the first thread is asked to stop.
-  stopped_threads(pid_t process, moment& since) : process_(process) {
+  stopped_threads(pid_t process, pause& told) : process_(process), told_(told) {
     std::list<traced_thread> found = other_threads();
-    since = now();
+    told_.begin = now();
     // A thread that is not stopped yet may make another meanwhile.
-    for (; !found.empty(); found = other_threads()) stop(found, since + patience);
+    for (; !found.empty(); found = other_threads()) stop(found, told_.begin + patience);
     if (threads_.empty()) fail("the process has ended");
   }
+  ~stopped_threads() { go_on(); }
+  stopped_threads(const stopped_threads&) = delete;
+  stopped_threads& operator=(const stopped_threads&) = delete;
 
   std::size_t count() const { return threads_.size(); }
 
@@ -177,9 +184,14 @@ private:
     }
   }
 
+  void go_on() {
+    threads_.clear();
+    told_.end = now();
+  }
+
   // All others go on. A late thread that was left alone would see the end of its system call (EINTR).
   [[noreturn]] void give_up(std::list<traced_thread>& late) {
-    threads_.clear();
+    go_on();
     const moment end = now() + late_patience;
     const std::string id = std::to_string(late.front().id());
     for (traced_thread& thread : late) thread.wait_until_stopped(end);
@@ -207,6 +219,7 @@ private:
   }
 
   pid_t process_;
+  pause& told_;
   std::list<traced_thread> threads_;
   std::set<pid_t> known_;
 };
@@ -224,8 +237,8 @@ std::vector<change> due(const plan& of) {
   return found;
 }
 
-std::size_t change_all(const plan& of, const std::vector<mapping>& memory, moment& since) {
-  stopped_threads threads(of.process, since);
+std::size_t change_all(const plan& of, const std::vector<mapping>& memory, pause& told) {
+  stopped_threads threads(of.process, told);
   const std::vector<change> changes = due(of);
   if (threads.any_inside(changes, memory))
     throw not_now("a thread stays in the first instructions of its malloc");
@@ -238,13 +251,13 @@ void carry_out() {
   const std::vector<mapping> memory = mappings_of(of.process);
   std::size_t threads = 0;
   std::string why;
-  moment since;
+  pause stood;
   try {
-    threads = change_all(of, memory, since);
+    threads = change_all(of, memory, stood);
   } catch (const not_now& told) {
     why = told.what();
   }
-  const std::chrono::duration<double> passed = now() - since;
+  const std::chrono::duration<double> passed = stood.end - stood.begin;
   probes::json_line out;
   out.begin_object().key("why").value(why).key("threads").value(std::uint64_t{threads});
   out.key("seconds").value(passed.count()).end_object().end_line();
