@@ -88,7 +88,7 @@ trace::raw_control* find_control(const char* given, trace::raw_control* at) {
     return nullptr;
   }
   stamps_are_tickets = found->stamps == trace::stamps::tickets;
-  if (found->sample_bytes != 0 && !prepare_sampling()) return nullptr;
+  if (found->sample_bytes != 0 && !prepare_sampling(*found)) return nullptr;
   stacks_wanted = found->stacks != 0 && prepare_stacks();
   return found;
 }

@@ -20,6 +20,7 @@
 namespace heaplab::recorder {
 
 constinit sample_filter sampled_addresses;
+constinit watched_pages pages_watched;
 
 namespace {
 
@@ -91,6 +92,11 @@ void count(trace::raw_site& at, std::uint64_t size, std::uint64_t mean) {
   at.blocks_variance.fetch_add(amounts.blocks_variance, std::memory_order_relaxed);
 }
 
+// Whole pages, which an earlier recording of the process may have written, are zero; also in a child of fork.
+bool wipe(void* pages, std::size_t bytes) {
+  return ::madvise(pages, bytes, MADV_DONTNEED) == 0 && ::madvise(pages, bytes, MADV_WIPEONFORK) == 0;
+}
+
 std::uint64_t mean_distance() {
   return control.load(std::memory_order_acquire)->sample_bytes;
 }
@@ -99,28 +105,32 @@ std::uint64_t next_distance() {
   return static_cast<std::uint64_t>(gap_of(random(), mean_distance()));
 }
 
-// Precondition: the thread has entered the file of the process.
-void add_sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+// Remembers the block with its site, and counts it there if it is a sample.
+void note(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+  const errno_keeper keep;
+  const doing own(state, activity::own);
+  if (!enter_process_file(state)) return count_lost(state, why_no_chunk());
   std::uint64_t stack[trace::most_frames];
   const std::size_t frames = walk_stack(this_sampled_thread.bounds, site, stack);
   const numbered_site at = site_of(std::span(stack, frames));
   if (at.site == nullptr) return count_lost(state, why_no_chunk());
-  count(*at.site, block.size, mean_distance());
-  remember_sample(state, {block.what, block.size, now_ms() << trace::site_bits | at.number});
+  if ((block.site & trace::no_sample) == 0) count(*at.site, block.size, mean_distance());
+  remember_sample(state, {block.what, block.size, block.site | now_ms() << trace::site_bits | at.number});
 }
 
 }  // namespace
 
-bool prepare_sampling() {
+bool prepare_sampling(const trace::raw_control& wanted) {
   seed();
   prepare_loaded_code();
   distances_drawn.fetch_add(1, std::memory_order_relaxed);
   auto closed = shortcut::closed;
   past_release.compare_exchange_strong(closed, shortcut::open, std::memory_order_relaxed,
                                        std::memory_order_relaxed);
-  // An earlier recording of the process may have left addresses: these pages are zero afterwards.
-  return ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_DONTNEED) == 0 &&
-         ::madvise(&sampled_addresses, sizeof sampled_addresses, MADV_WIPEONFORK) == 0;
+  if (!wipe(&sampled_addresses, sizeof sampled_addresses) || !wipe(&pages_watched, sizeof pages_watched))
+    return false;
+  pages_watched.watch(wanted.page_period, random());
+  return true;
 }
 
 std::uint64_t first_distance(thread_state& state) {
@@ -132,13 +142,12 @@ std::uint64_t first_distance(thread_state& state) {
 }
 
 std::uint64_t sample(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
-  const errno_keeper keep;
-  const doing own(state, activity::own);
-  if (enter_process_file(state))
-    add_sample(state, block, site);
-  else
-    count_lost(state, why_no_chunk());
+  note(state, block, site);
   return next_distance();
+}
+
+void note_on_page(thread_state& state, const trace::raw_live_block& block, const call_site& site) {
+  note(state, {block.what, block.size, block.site | trace::no_sample}, site);
 }
 
 void remember_sample(thread_state& state, const trace::raw_live_block& sample) {
@@ -153,8 +162,10 @@ std::optional<trace::raw_live_block> forget_sample(thread_state& state, std::uin
 }
 
 void end_life(const trace::raw_live_block& sample) {
+  if ((sample.site & trace::no_sample) != 0) return;
   const errno_keeper keep;
-  const std::uint64_t ms = now_ms() - (sample.site >> trace::site_bits);
+  const std::uint64_t born = (sample.site & (trace::no_sample - 1)) >> trace::site_bits;
+  const std::uint64_t ms = now_ms() - born;
   const auto longer = static_cast<std::size_t>(std::bit_width(ms >> 2) + 1) / 2;  // 4 ms, 16 ms, 64 ms ...
   const std::size_t last = trace::raw_site::classes_of_lives - 1;
   trace::raw_site& site = *sites.at(sample.site & ((std::uint64_t{1} << trace::site_bits) - 1));

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
@@ -17,6 +18,7 @@
 #include "recorder/stack_bounds.h"
 #include "recorder/stacks.h"
 #include "recorder/thread_state.h"
+#include "recorder/watched_pages.h"
 
 namespace heaplab::recorder {
 
@@ -26,6 +28,8 @@ struct sampled_thread {
   // Bytes that the thread may acquire before its next point, each block with one more. 0: a call has to look
   // closer, because the thread has no point yet, or is in a call that looks closer (sampled_call).
   std::uint64_t left = 0;
+  std::uint64_t kept_back =
+      0;  // while pages are watched: what would be left, if not every call had to look closer
   std::uint32_t distances = 0;  // those of which recording: see distances_drawn
   stack_bounds bounds;
 };
@@ -36,6 +40,7 @@ inline constinit thread_local sampled_thread this_sampled_thread{};
 inline constinit atomic<std::uint32_t> distances_drawn = 0;
 
 [[gnu::visibility("hidden")]] extern constinit sample_filter sampled_addresses;
+[[gnu::visibility("hidden")]] extern constinit watched_pages pages_watched;
 
 // Whether the filter alone may tell that a release is nothing. Never, once the early arena has a block: its
 // blocks are not for the allocator's free. relaxed: a thread that has such a block sees what was stored
@@ -65,36 +70,52 @@ HEAPLAB_FAST_PATH bool is_no_sample(const void* block) {
 }
 
 // To be called before the first call of a recording is sampled. False: the system refuses.
-bool prepare_sampling();
+bool prepare_sampling(const trace::raw_control& wanted);
 
 // The distance to the thread's first point in a recording.
 HEAPLAB_SLOW_PATH std::uint64_t first_distance(thread_state& state);
 
-// A point lies in this block. It has an address, kind and size; its site is not known yet. Returns the
-// distance to the next point.
+// A point lies in this block. It has an address, kind and size, and tells of watched pages; its site is not
+// known yet. Returns the distance to the next point.
 HEAPLAB_SLOW_PATH std::uint64_t sample(thread_state& state, const trace::raw_live_block& block,
                                        const call_site& site);
+
+// No point lies in this block, and a watched page does.
+HEAPLAB_SLOW_PATH void note_on_page(thread_state& state, const trace::raw_live_block& block,
+                                    const call_site& site);
 
 // A call that looks closer. What it calls itself is no call of the program, and not counted.
 class sampled_call {
 public:
   sampled_call(thread_state& state, std::uint64_t left)
-      : state_(state), call_(state, activity::call), left_(left) {
+      : state_(state),
+        call_(state, activity::call),
+        left_(left + std::exchange(this_sampled_thread.kept_back, 0)) {
     this_sampled_thread.left = 0;
     if (this_sampled_thread.distances != distances_drawn.load(std::memory_order_relaxed)) [[unlikely]]
       left_ = first_distance(state);
   }
-  ~sampled_call() { this_sampled_thread.left = left_; }
+  ~sampled_call() {
+    if (pages_watched.any())
+      this_sampled_thread.kept_back = left_;
+    else
+      this_sampled_thread.left = left_;
+  }
   sampled_call(const sampled_call&) = delete;
   sampled_call& operator=(const sampled_call&) = delete;
 
-  HEAPLAB_FAST_PATH void acquired(const trace::raw_live_block& block, const call_site& site) {
-    if (trace::address_in(block.what) == 0) [[unlikely]]
+  HEAPLAB_FAST_PATH void acquired(trace::raw_live_block block, const call_site& site) {
+    const std::uint64_t address = trace::address_in(block.what);
+    if (address == 0) [[unlikely]]
       return;
-    if (left_ > block.size) [[likely]]
-      left_ -= block.size + 1;
-    else
+    if (pages_watched.any()) block.site = pages_watched.ends_of(address, block.size);
+    if (left_ <= block.size) {
       left_ = sample(state_, block, site);
+      return;
+    }
+    left_ -= block.size + 1;
+    if (block.site != 0) [[unlikely]]
+      note_on_page(state_, block, site);
   }
 
 private:

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "recorder/recording.h"
@@ -55,7 +56,10 @@ struct sampled_file {
       for (std::size_t bucket = 1; bucket <= trace::buckets_of(table); ++bucket)
         for (const trace::raw_live_block& block :
              reinterpret_cast<const trace::raw_bucket*>(at)[bucket].blocks)
-          if (trace::address_in(block.what) != 0) live_bytes += block.size;
+          if (trace::address_in(block.what) != 0) {
+            live_bytes += block.size;
+            on_watched_pages += (block.site & (trace::first_page_watched | trace::last_page_watched)) != 0;
+          }
     if (table.magic != trace::sites_magic) return;
     for (std::size_t place = 1; place < table.bytes / sizeof(trace::raw_site); ++place) {
       const auto& site = reinterpret_cast<const trace::raw_site*>(at)[place];
@@ -73,6 +77,7 @@ struct sampled_file {
   std::uint64_t bytes = 0;
   std::uint64_t ended = 0;
   std::uint64_t live_bytes = 0;
+  std::size_t on_watched_pages = 0;  // blocks
   std::uint64_t most_frames = 0;
 };
 
@@ -84,13 +89,15 @@ protected:
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
-  static bool make_recording(const std::filesystem::path& in, std::uint64_t sample_bytes) {
+  static bool make_recording(const std::filesystem::path& in, std::uint64_t sample_bytes,
+                             std::uint64_t page_period = 0) {
     if (!std::filesystem::create_directory(in)) return false;
     const trace::raw_control page{.magic = trace::control_magic,
                                   .stamps = trace::stamps::counter,
                                   .state = trace::recording::sampling,
                                   .filters = filters_here(),
-                                  .sample_bytes = sample_bytes};
+                                  .sample_bytes = sample_bytes,
+                                  .page_period = page_period};
     const auto file = in / "control";
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(&page), sizeof page);
     std::filesystem::resize_file(file, trace::control_bytes);
@@ -193,12 +200,39 @@ TEST_F(sampling, tells_sites_apart_by_their_stacks) {
   EXPECT_GT(before.most_frames, 1U);
 }
 
+constexpr std::uint64_t further_than_all = std::uint64_t{1} << 50;  // no block is a sample
+
+TEST_F(sampling, remembers_all_blocks_of_watched_pages_but_not_in_a_child) {
+  const auto in = folder / "pages";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool worked = make_recording(in, further_than_all, 1) && begin_again(in.c_str());
+    std::vector<void*> blocks;
+    for (std::size_t count = 0; count < 100; ++count) blocks.push_back(acquired(large + count));
+    for (std::size_t count = 0; count < 60; ++count) released(std::exchange(blocks[count], nullptr));
+    blocks[60] = resized(blocks[60], 3 * large);
+    worked = worked && resized(blocks[61], SIZE_MAX) == nullptr;
+    const sampled_file found = of(::getpid(), in);
+    worked = worked && found.on_watched_pages == 40 && found.samples == 0 && found.ended == 0;
+    const pid_t copy = ::fork();
+    if (copy == 0) {
+      acquired(large);
+      ::_exit(pages_watched.any() ? 1 : 0);
+    }
+    int status = -1;
+    ::waitpid(copy, &status, 0);
+    ::_exit(worked && status == 0 ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 // In a child, so that the other tests go on with their recording.
 TEST_F(sampling, draws_distances_anew_for_each_recording) {
   const auto seldom = folder / "seldom", often = folder / "often";
   const pid_t child = ::fork();
   if (child == 0) {
-    constexpr std::uint64_t further_than_all = std::uint64_t{1} << 50;
     bool began = make_recording(seldom, further_than_all) && begin_again(seldom.c_str());
     std::thread([&] {
       released(acquired(large));

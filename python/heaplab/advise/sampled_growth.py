@@ -1,4 +1,4 @@
-"""What samples tell of a program's memory: call sites that grow, as far as the intervals leave no doubt."""
+"""What samples tell of a program's memory: call sites that grow or pin pages beyond doubt."""
 
 import json
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from heaplab.advise.answer import SHARE, SMALLEST, Kind
 from heaplab.advise.sentences import NAMED, size
 from heaplab.screen.console import put
 from heaplab.text import units
+from heaplab.traces.estimates import Estimate
 from heaplab.tracing import sample_terminal
 from heaplab.tracing.sampled_callers import SampledChange, SampledMoment, changes
 
@@ -32,15 +33,27 @@ class SampledAnswer:
 
     @property
     def kind(self) -> Kind:
-        return Kind.GROWING if self.grown else Kind.LIVE
+        if self.grown:
+            return Kind.GROWING
+        return Kind.PINNED if self.pinned else Kind.LIVE
 
     @property
     def bytes(self) -> float:
-        return sum(change.by.value for change in self.grown) if self.grown else self.last.live.value
+        if self.grown:
+            return sum(change.by.value for change in self.grown)
+        return (self.pinned or self.last.live).value
+
+    @property
+    def pinned(self) -> Estimate | None:
+        """Unused bytes of pages that hold live blocks, if they were sampled and are worth a word."""
+        pinned, live = self.last.pinned, self.last.live
+        return pinned if pinned and pinned.low > max(SMALLEST, SHARE * (pinned.low + live.value)) else None
 
     @property
     def sure(self) -> bool:
         """Of growth: each half of the time has a part of it, by the call site that grew most."""
+        if self.kind is Kind.PINNED:
+            return True  # the whole interval is worth a word
         if not self.grown or len(self.moments) < LEAST_FOR_SURE:
             return False
         middle = self.moments[len(self.moments) // 2]
@@ -51,6 +64,8 @@ class SampledAnswer:
     @property
     def sentence(self) -> str:
         certainty = "sure" if self.sure else "likely"
+        if self.kind is Kind.PINNED:
+            return f"{self._pinning} ({certainty})"
         if not self.grown:
             held = f"live data: {self.last.live.text('B')} are blocks in use"
             return f"{held}, and no call site is shown to grow ({certainty})"
@@ -64,11 +79,21 @@ class SampledAnswer:
         return f"growing: {within}; {names}{others} ({certainty})"
 
     @property
+    def _pinning(self) -> str:
+        assert self.pinned
+        callers = sorted(self.last.callers.values(), key=lambda caller: -caller.pinned.bytes)[:NAMED]
+        worth = SHARE * self.last.process.pinned.bytes
+        names = " and ".join(caller.name for caller in callers if caller.pinned.bytes >= worth)
+        unused = self.pinned.text("B")
+        return f"pinned by few blocks: pages that hold live blocks leave {unused} unused; {names}"
+
+    @property
     def also(self) -> list[str]:
         """What is true beside the verdict."""
-        found = []
+        found = [self._pinning] if self.grown and self.pinned else []
         process = self.last.process
-        unexplained = process.resident - self.last.live.high
+        pinned = self.last.pinned.high if self.last.pinned else 0
+        unexplained = process.resident - self.last.live.high - pinned
         if unexplained > max(SMALLEST, SHARE * process.resident):
             found.append(
                 f"retained or outside malloc: {size(unexplained)} at least of {size(process.resident)} "
@@ -83,6 +108,10 @@ def answer_of(moments: Sequence[SampledMoment]) -> SampledAnswer:
     found = changes(moments[0], moments[-1]) if len(moments) > 1 else []
     worth = max(SMALLEST, SHARE * moments[-1].live.value)
     return SampledAnswer(moments, [each for each in found if each.by.low > 0 and each.by.value >= worth])
+
+
+def interval_of(estimate: Estimate) -> list[int]:
+    return [round(estimate.low), round(estimate.value), round(estimate.high)]
 
 
 def print_answer(answer: SampledAnswer, console: Console) -> None:
@@ -101,10 +130,8 @@ def text_of(answer: SampledAnswer) -> str:
         "bytes": round(answer.bytes),
         "also": answer.also,
         "program": answer.last.profile.program,
-        "live": [round(live.low), round(live.value), round(live.high)],
-        "growth": [
-            {"name": each.name, "bytes": [round(each.by.low), round(each.by.value), round(each.by.high)]}
-            for each in answer.grown[:NAMED]
-        ],
+        "live": interval_of(live),
+        "pinned": interval_of(answer.last.pinned) if answer.last.pinned else None,
+        "growth": [{"name": each.name, "bytes": interval_of(each.by)} for each in answer.grown[:NAMED]],
     }
     return json.dumps(found, ensure_ascii=False)

@@ -8,7 +8,7 @@ import click
 from heaplab.options.chosen_arms import BASELINE
 from heaplab.options.option_types import DURATION, NAMES, OUTPUT_FILE, TRACE_LIMIT
 from heaplab.options.program_command import ProgramCommand
-from heaplab.options.sampling_options import AT, EVERY, SAMPLE
+from heaplab.options.sampling_options import AT, EVERY, PAGES, SAMPLE
 
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
@@ -58,6 +58,7 @@ from heaplab.options.sampling_options import AT, EVERY, SAMPLE
     help="Record these functions, by symbol, such as pool_get=malloc.  [default: those of known mallocs]",
 )
 @SAMPLE
+@PAGES
 @EVERY
 @AT
 @click.pass_obj

@@ -15,6 +15,12 @@ SAMPLE = click.option(
     "PROGRAM.sample then holds estimates by call site, and may be of a week. SIGUSR1 to this command takes "
     "a snapshot; the last is taken at the end.",
 )
+PAGES = click.option(
+    "--pages",
+    is_flag=True,
+    help="With --sample: sample pages too, as many, and tell which call sites pin them: what the blocks of a "
+    "page leave unused. Every call takes longer then. Not with --pid: older blocks are unknown.",
+)
 EVERY = click.option("--every", type=DURATION, help="With --sample: a snapshot every so often, such as 10m.")
 AT = click.option(
     "--at",

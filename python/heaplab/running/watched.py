@@ -47,7 +47,7 @@ class WatchedSites:
     def __init__(self, wanted: recording.Wanted) -> None:
         assert wanted.sampled
         self._trace = wanted.trace
-        self._head = head_of(wanted.sampled.mean)
+        self._head = head_of(wanted.sampled)
         self._sampling = Sampling(wanted.raw, wanted.trace, wanted.sampled)
         self._names: Names = {}
         self._past: deque[SampledMoment] = deque()

@@ -9,13 +9,13 @@ from heaplab.machine.coverage.executed_programs import ExecutedProgram
 
 MAGIC = 0x326C6F72746E6F63
 # magic, stamps, state, most bytes, bytes, begins late, stacks, instructions, filters of system calls, bytes
-# between two samples, the process without which the recording ends
-PAGE = struct.Struct("<QIIQQQQQQQQ")
+# between two samples, the process without which the recording ends, pages for each one that is watched
+PAGE = struct.Struct("<QIIQQQQQQQQQ")
 STATE = struct.Struct("<I")
 STATE_AT = 12
 STAMPS = {"tsc": 1, "tickets": 2}
 OFF, ON, WAITING, LOOKING, SAMPLING = 0, 1, 2, 4, 5
-TEXTS_AT, BYTES = 144, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
+TEXTS_AT, BYTES = 152, 256 << 10  # where texts about executed programs begin, and end: executed_programs.h
 
 
 def filters_here() -> int:
@@ -39,6 +39,7 @@ class Control:
         stacks: bool = False,
         instructions: bool = False,
         sample_bytes: int = 0,
+        page_period: int = 0,
         attached: bool = False,
     ) -> None:
         """Without `on`, the recording begins later, and the recorder only keeps account of live blocks.
@@ -49,8 +50,9 @@ class Control:
         self._on = SAMPLING if sample_bytes else ON
         state = OFF if attached else self._on if on else WAITING
         keeper = os.getpid() if attached else 0
-        options = (not on or attached, stacks, instructions, filters_here(), sample_bytes, keeper)
-        page = PAGE.pack(MAGIC, STAMPS[stamps], state, most_bytes, 0, *options)
+        options = (not on or attached, stacks, instructions, filters_here())
+        sampled = (sample_bytes, keeper, page_period)
+        page = PAGE.pack(MAGIC, STAMPS[stamps], state, most_bytes, 0, *options, *sampled)
         path.write_bytes(page.ljust(BYTES, b"\0"))
         with path.open("r+b") as stream:
             self._page = mmap.mmap(stream.fileno(), BYTES)
@@ -73,7 +75,8 @@ class Control:
         self._page.close()
 
 
-def sample_bytes_of(folder: Path) -> int:
-    """The distance of samples in a recording's folder; 0 if it records all calls."""
+def sampling_of(folder: Path) -> tuple[int, int]:
+    """The distance of samples in a recording's folder, 0 if it records all calls; and the period of pages."""
     page = (folder / "control").read_bytes()[: PAGE.size]
-    return int(PAGE.unpack(page)[-2]) if len(page) == PAGE.size else 0
+    sample_bytes, _, page_period = PAGE.unpack(page)[-3:] if len(page) == PAGE.size else (0, 0, 0)
+    return sample_bytes, page_period

@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 from heaplab.stats.interval import CONFIDENCE
 from heaplab.text import units
-from heaplab.traces.sample_file import SampleSum
+from heaplab.traces.sample_file import Head, PinnedSum, SampleSum
 
 Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
@@ -41,6 +41,15 @@ def of_bytes(amount: SampleSum, mean: float) -> Estimate:
 def of_blocks(amount: SampleSum, mean: float) -> Estimate:
     size = amount.bytes / amount.blocks if amount.blocks else 0.0
     return estimate(amount.blocks, amount.blocks_variance, max(1.0, mean / max(size, 1.0)))
+
+
+def of_pinned(amount: PinnedSum, head: Head) -> Estimate:
+    """Unused bytes of pages that hold live blocks."""
+    period = head.page_period
+    if period == 1:
+        return Estimate(amount.bytes, amount.bytes, amount.bytes)
+    variance = amount.squares * period * (period - 1)
+    return estimate(amount.bytes * period, variance, head.page_bytes * period)
 
 
 def estimate(total: float, variance: float, unseen: float) -> Estimate:

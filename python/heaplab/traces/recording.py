@@ -192,6 +192,7 @@ def control_of(wanted: Wanted) -> Control:
         stacks=wanted.stacks,
         instructions=wanted.instructions,
         sample_bytes=wanted.sampled.mean if wanted.sampled else 0,
+        page_period=wanted.sampled.page_period if wanted.sampled else 0,
     )
 
 

@@ -60,6 +60,17 @@ class SampleSum(NamedTuple):
         )
 
 
+class PinnedSum(NamedTuple):
+    """Of watched pages that hold live blocks: how many there are, and the sums of their unused bytes."""
+
+    pages: Count = 0
+    bytes: Quantity = 0.0
+    squares: Quantity = 0.0
+
+    def plus(self, other: "PinnedSum") -> "PinnedSum":
+        return PinnedSum(self.pages + other.pages, self.bytes + other.bytes, self.squares + other.squares)
+
+
 class SampledSite(NamedTuple):
     """A call site. Classes of lifetimes and ages are below 4 ms, 16 ms, 64 ms ..., counted in samples."""
 
@@ -68,6 +79,7 @@ class SampledSite(NamedTuple):
     live: SampleSum
     lives: Histogram = ()
     ages: Histogram = ()
+    pinned: PinnedSum = PinnedSum()
 
     def plus(self, other: "SampledSite") -> "SampledSite":
         """The same stack, met twice."""
@@ -76,7 +88,12 @@ class SampledSite(NamedTuple):
             for mine, theirs in ((self.lives, other.lives), (self.ages, other.ages))
         )
         return SampledSite(
-            self.stack, self.acquired.plus(other.acquired), self.live.plus(other.live), lives, ages
+            stack=self.stack,
+            acquired=self.acquired.plus(other.acquired),
+            live=self.live.plus(other.live),
+            lives=lives,
+            ages=ages,
+            pinned=self.pinned.plus(other.pinned),
         )
 
 
@@ -94,6 +111,7 @@ class ProcessSamples(SampleRecord):
     modules: Modules = ""  # lines as in docs/trace-format.md
     build_ids: BuildIds = ""
     sites: list[SampledSite]
+    pinned: PinnedSum = PinnedSum()
 
     @property
     def acquired(self) -> SampleSum:
@@ -115,6 +133,8 @@ class Snapshot(SampleRecord):
 class Head(SampleRecord):
     heaplab_sample: Literal[1]
     sample_bytes: Annotated[int, Field(ge=1, le=1 << 40)]
+    page_period: Annotated[int, Field(ge=0, le=1 << 40)] = 0  # of which one page was watched; 0: none was
+    page_bytes: Annotated[int, Field(ge=1, le=1 << 30)] = 4096
     machine: Text
 
 

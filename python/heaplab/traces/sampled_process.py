@@ -4,6 +4,7 @@ The process writes meanwhile. Counts may belong to moments that lie some microse
 change while they are read are left out.
 """
 
+import mmap
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heaplab.traces.sample_file import SampledSite, SampleSum
+from heaplab.traces.sample_file import PinnedSum, SampledSite, SampleSum
+from heaplab.traces.watched_pages import BORN, NO_SAMPLE, pinned_of
 
 Rows = np.ndarray[Any, Any]
 
@@ -22,6 +24,7 @@ MOST_BYTES = 1 << 31  # of a file that is read: tables of 8 MiB of sites, and of
 SITE_BITS, PLACE_BITS = 20, 16
 SITE_BYTES, BUCKET_BYTES, BLOCKS_OF_BUCKET = 384, 128, 5
 ADDRESS = (1 << 48) - 1
+BEING_WRITTEN = 1  # a key or an address that is no more than this is none
 LIVES = 16  # classes of lifetimes: below 4 ms, 16 ms, 64 ms ...
 FRAMES = 33
 MOMENT = np.dtype([(name, "<u8") for name in ("stamp", "monotonic_ns", "unix_ns", "cpu_ns")])
@@ -63,11 +66,12 @@ class RawSample:
     executable: str
     arguments: str
     sites: list[SampledSite]
+    pinned: PinnedSum
 
 
 class RawTables(NamedTuple):
     sites: dict[int, Rows]  # by number: a row of SITE
-    blocks: Rows  # live samples
+    blocks: Rows  # live samples, and blocks on watched pages
 
 
 def read(path: Path, mean: int, now_ms: int) -> RawSample | None:
@@ -91,13 +95,15 @@ def read(path: Path, mean: int, now_ms: int) -> RawSample | None:
     texts = {
         name: bytes(head[name]).decode(errors="replace") for name in ("allocator", "program", "executable")
     }
+    sites, pinned = sites_of(later.sites, blocks, mean, now_ms)
     return RawSample(
         pid=int(head["pid"]),
         parent_pid=int(head["parent_pid"]),
         begin_ns=int(head["begin"]["monotonic_ns"]),
         lost=int(head["lost"].sum()),
         arguments=bytes(head["arguments"]).decode(errors="replace"),
-        sites=sites_of(later.sites, blocks, mean, now_ms),
+        sites=sites,
+        pinned=pinned,
         **texts,
     )
 
@@ -113,7 +119,9 @@ def tables_of(content: bytes) -> RawTables:
         if chunk["magic"] == SITES:
             rows = np.frombuffer(content, SITE, max(0, (end - at) // SITE_BYTES - 1), at + SITE_BYTES)
             level = int(chunk["next"]) << PLACE_BITS
-            sites |= {level + int(place): rows[place] for place in np.flatnonzero(rows["samples"])}
+            sites |= {
+                level + int(place): rows[place] for place in np.flatnonzero(rows["key"] > BEING_WRITTEN)
+            }
         elif chunk["magic"] == BLOCKS:
             buckets = np.frombuffer(
                 content, BUCKET, max(0, (end - at) // BUCKET_BYTES - 1), at + BUCKET_BYTES
@@ -124,10 +132,21 @@ def tables_of(content: bytes) -> RawTables:
     return RawTables(sites, np.concatenate(blocks))
 
 
-def sites_of(sites: dict[int, Rows], blocks: Rows, mean: int, now_ms: int) -> list[SampledSite]:
-    """The sites, each stack once, the most allocated bytes first."""
-    blocks = blocks[(blocks["what"] & ADDRESS) > 1]
+def sites_of(
+    sites: dict[int, Rows], blocks: Rows, mean: int, now_ms: int
+) -> tuple[list[SampledSite], PinnedSum]:
+    """The sites, each stack once, the most allocated bytes first; and what all watched pages leave unused."""
+    blocks = blocks[(blocks["what"] & ADDRESS) > BEING_WRITTEN]
     numbers = (blocks["site"] & ((1 << SITE_BITS) - 1)).astype(np.int64)
+    pinned, together = pinned_of(
+        (blocks["what"] & ADDRESS).astype(np.int64),
+        blocks["size"].astype(np.int64),
+        blocks["site"],
+        numbers,
+        mmap.PAGESIZE,
+    )
+    are_samples = (blocks["site"] & NO_SAMPLE) == 0
+    blocks, numbers = blocks[are_samples], numbers[are_samples]
     order = np.argsort(numbers, kind="stable")
     blocks, numbers = blocks[order], numbers[order]
     by_stack: dict[tuple[int, ...], SampledSite] = {}
@@ -140,10 +159,12 @@ def sites_of(sites: dict[int, Rows], blocks: Rows, mean: int, now_ms: int) -> li
             acquired=acquired(row, mean),
             live=live(here["size"], mean),
             lives=tuple(int(count) for count in row["lives"]),
-            ages=ages(here["site"] >> SITE_BITS, now_ms),
+            ages=ages((here["site"] & BORN) >> SITE_BITS, now_ms),
+            pinned=pinned.get(number, PinnedSum()),
         )
         by_stack[stack] = by_stack[stack].plus(site) if stack in by_stack else site
-    return sorted(by_stack.values(), key=lambda site: -site.acquired.bytes)
+    known = [site for site in by_stack.values() if site.acquired.samples or site.pinned.pages]
+    return sorted(known, key=lambda site: -site.acquired.bytes), together
 
 
 def acquired(row: Rows, mean: int) -> SampleSum:

@@ -1,5 +1,6 @@
 """Snapshots of a recording that samples: the processes count in files, which are read here from outside."""
 
+import mmap
 import os
 import platform
 import time
@@ -32,6 +33,7 @@ class SamplingPlan:
     every: float | None = None  # s between snapshots
     marks: Sequence[int] = ()  # B of memory: at the first time that it is passed, a snapshot is taken
     at_high: bool = False  # the same for `memory.high` of the control group
+    page_period: int = 0  # of which one page is watched; 0: none is
 
 
 class Sampling:
@@ -41,7 +43,7 @@ class Sampling:
         """Without `output`, snapshots are not kept."""
         self._raw = raw
         self._plan = plan
-        self._writer = SampleWriter(output, head_of(plan.mean)) if output else None
+        self._writer = SampleWriter(output, head_of(plan)) if output else None
         self._began = time.monotonic()
         self._next = self._began + (plan.every or float("inf"))
         self._marks = sorted(plan.marks)
@@ -111,17 +113,23 @@ class Sampling:
         )
 
 
-def finish(raw: Path, output: Path, mean: int) -> None:
+def finish(raw: Path, output: Path, plan: SamplingPlan) -> None:
     """Add what a folder holds to the snapshots, as the last one. Raises HeaplabError."""
-    last = Sampling(raw, None, SamplingPlan(mean)).look(LEFT_BEHIND)
+    last = Sampling(raw, None, plan).look(LEFT_BEHIND)
     if output.exists() and is_sample(output):
         append(output, packed(last))
     else:
-        SampleWriter(output, head_of(mean)).add(last)
+        SampleWriter(output, head_of(plan)).add(last)
 
 
-def head_of(mean: int) -> Head:
-    return Head(heaplab_sample=1, sample_bytes=mean, machine=platform.machine())
+def head_of(plan: SamplingPlan) -> Head:
+    return Head(
+        heaplab_sample=1,
+        sample_bytes=plan.mean,
+        page_period=plan.page_period,
+        page_bytes=mmap.PAGESIZE,
+        machine=platform.machine(),
+    )
 
 
 def process_of(path: Path, mean: int) -> ProcessSamples | None:
@@ -151,6 +159,7 @@ def process_of(path: Path, mean: int) -> ProcessSamples | None:
         modules=modules,
         build_ids=build_ids,
         sites=process.sites,
+        pinned=process.pinned,
     )
 
 

@@ -1,5 +1,6 @@
 """What `heaplab record` does, also for commands that need a recording."""
 
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ class RecordingOptions:
     instructions: bool
     functions: tuple[str, ...]
     sample: float | None = None  # B
+    pages: bool = False
     every: float | None = None
     at: tuple[float | str, ...] = ()  # B, or HIGH
 
@@ -45,6 +47,8 @@ def wanted_of(
 ) -> recording.Wanted:
     """Raises an error for options that do not go together."""
     plan = plan_of(options)
+    if options.pages and attached:
+        raise UsageError("--pages: not with --pid, because blocks older than the recording are unknown")
     return recording.Wanted(
         options.output or default_trace((program,), SAMPLE if plan else TRACE),
         library_of(extra, options.under),
@@ -62,7 +66,7 @@ def wanted_of(
 def plan_of(options: RecordingOptions) -> SamplingPlan | None:
     """How blocks are sampled, if they are. Raises UsageError for options that do not go together."""
     if options.sample is None:
-        for name, value in (("--every", options.every), ("--at", options.at)):
+        for name, value in (("--every", options.every), ("--at", options.at), ("--pages", options.pages)):
             if value:
                 raise UsageError(f"{name} goes with --sample")
         return None
@@ -78,7 +82,9 @@ def plan_of(options: RecordingOptions) -> SamplingPlan | None:
     if HIGH in options.at and container.times_throttled() is None:
         raise UsageError(f"--at {HIGH}: no control groups of version 2 here; a size works everywhere")
     marks = [int(mark) for mark in options.at if mark != HIGH]
-    return SamplingPlan(int(options.sample), options.every, marks, HIGH in options.at)
+    mean = int(options.sample)
+    page_period = max(1, mean // mmap.PAGESIZE) if options.pages else 0
+    return SamplingPlan(mean, options.every, marks, HIGH in options.at, page_period)
 
 
 def default_trace(program: tuple[str, ...], suffix: str = TRACE) -> Path:

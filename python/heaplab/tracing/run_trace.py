@@ -13,8 +13,9 @@ from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted
 from heaplab.traces import TRACE, TWIN, columns, dhat, folded, foreign, pprof, recording, sampling, tool
-from heaplab.traces.control import sample_bytes_of
+from heaplab.traces.control import sampling_of
 from heaplab.traces.profile import Profile, busiest, of_process
+from heaplab.traces.sampling import SamplingPlan
 from heaplab.tracing import run_sample, run_twin, trace_changes, trace_page, trace_summary, trace_terminal
 from heaplab.tracing.progress_note import ProgressNote
 
@@ -204,8 +205,9 @@ def finished(raw: Path) -> Path:
     if not (raw.name.endswith(recording.RAW) and (raw / "control").is_file()):
         raise UsageError(f"{raw}: is a folder, not a trace")
     made = raw.with_name(raw.name.removesuffix(recording.RAW))
-    if mean := sample_bytes_of(raw):
-        sampling.finish(raw, made, mean)
+    mean, page_period = sampling_of(raw)
+    if mean:
+        sampling.finish(raw, made, SamplingPlan(mean, page_period=page_period))
     else:
         tool.finish(raw, made, ProgressNote("making the trace"))
     recording.remove(raw)

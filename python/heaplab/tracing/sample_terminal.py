@@ -29,7 +29,7 @@ def print_moment(moments: Sequence[SampledMoment], console: Console) -> None:
 
 def print_tables(moments: Sequence[SampledMoment], console: Console) -> None:
     last = moments[-1]
-    tables = [sites(last, "live"), sites(last, "allocated")]
+    tables = [pinning(last), sites(last, "live"), sites(last, "allocated")]
     if len(moments) > 1:
         tables = [past(moments), *grown(moments[0], last), *tables]
     for table in tables:
@@ -81,6 +81,8 @@ def facts(moment: SampledMoment) -> list[tuple[str, str]]:
     ]
     if process.resident:
         rows.append(("resident", f"{size(process.resident)}, anonymous and shared"))
+    if moment.pinned:
+        rows.append(("pinned", f"{moment.pinned.text('B')} of pages with live blocks are unused"))
     if process.lost:
         rows.append(("lost", f"{units.counted(process.lost, 'sample')}, for want of memory or disk"))
     if (others := len(snapshot.processes) - 1 + snapshot.left_out) > 0:
@@ -107,6 +109,34 @@ def past(moments: Sequence[SampledMoment]) -> Table:
     )
 
 
+def pinning(moment: SampledMoment) -> Table:
+    """The call sites by unused bytes of pages that hold their blocks."""
+    callers = sorted(moment.callers.values(), key=lambda caller: -caller.pinned.bytes)
+    callers = [caller for caller in callers if caller.pinned.pages]
+    rows = [
+        (
+            caller.name,
+            [
+                Entry(estimates.of_pinned(caller.pinned, moment.head).text("B"), title=caller.stack),
+                Entry(share(caller.pinned.bytes, moment.process.pinned.bytes)),
+                Entry(size(caller.live.bytes)),
+                Entry(str(caller.pinned.pages)),
+            ],
+        )
+        for caller in callers[:MOST_ROWS]
+    ]
+    return Table(
+        f"Call sites by pinned bytes{rest_of(rows, callers)}",
+        ["pinned", "share", "live", "pages"],
+        rows,
+        "caller",
+    )
+
+
+def rest_of(rows: Sequence[object], of: Sequence[object]) -> str:
+    return f": the first {len(rows)} of {len(of)}" if len(of) > len(rows) else ""
+
+
 def sites(moment: SampledMoment, what: str) -> Table:
     """The call sites by live or by allocated bytes."""
 
@@ -129,10 +159,12 @@ def sites(moment: SampledMoment, what: str) -> Table:
         )
         for caller in callers[:MOST_ROWS]
     ]
-    rest = f": the first {len(rows)} of {len(callers)}" if len(callers) > len(rows) else ""
     when = "age" if what == "live" else "lifetime"
     return Table(
-        f"Call sites by {what} bytes{rest}", [what, "share", "blocks", "samples", when], rows, "caller"
+        f"Call sites by {what} bytes{rest_of(rows, callers)}",
+        [what, "share", "blocks", "samples", when],
+        rows,
+        "caller",
     )
 
 
@@ -148,8 +180,7 @@ def changed(caption: str, shown: Sequence[SampledChange]) -> Table:
         )
         for change in shown[:MOST_ROWS]
     ]
-    rest = f": the first {len(rows)} of {len(shown)}" if len(shown) > len(rows) else ""
-    return Table(caption + rest, ["difference", "live"], rows, "caller")
+    return Table(caption + rest_of(rows, shown), ["difference", "live"], rows, "caller")
 
 
 def signed(by: estimates.Estimate) -> str:

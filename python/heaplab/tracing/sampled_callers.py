@@ -7,11 +7,11 @@ from pathlib import Path
 from heaplab.traces import estimates, wrappers
 from heaplab.traces.estimates import Estimate
 from heaplab.traces.profile import CHAIN, Profile
-from heaplab.traces.sample_file import Head, ProcessSamples, SampleSum, Snapshot, summed
+from heaplab.traces.sample_file import Head, PinnedSum, ProcessSamples, SampleSum, Snapshot, summed
 from heaplab.traces.sample_profile import profile_of
 from heaplab.traces.symbols import Names
 
-NOTHING = SampleSum()
+NOTHING, UNPINNED = SampleSum(), PinnedSum()
 Key = tuple[str, ...]  # functions, the innermost first: addresses and lines differ between builds
 
 
@@ -25,6 +25,7 @@ class SampledCaller:
     live: SampleSum = NOTHING
     lives: tuple[int, ...] = ()  # samples by lifetime: below 4 ms, 16 ms, 64 ms ...
     ages: tuple[int, ...] = ()
+    pinned: PinnedSum = UNPINNED
 
     @property
     def kept(self) -> float:
@@ -52,6 +53,11 @@ class SampledMoment:
         return estimates.of_bytes(summed(caller.live for caller in self.callers.values()), self.mean)
 
     @property
+    def pinned(self) -> Estimate | None:
+        """Unused bytes of pages that hold live blocks; None: no pages were watched."""
+        return estimates.of_pinned(self.process.pinned, self.head) if self.head.page_period else None
+
+    @property
     def acquired(self) -> Estimate:
         return estimates.of_bytes(summed(caller.acquired for caller in self.callers.values()), self.mean)
 
@@ -76,6 +82,7 @@ def callers_of(profile: Profile, process: ProcessSamples) -> dict[Key, SampledCa
             live=known.live.plus(site.live),
             lives=added(known.lives, site.lives),
             ages=added(known.ages, site.ages),
+            pinned=known.pinned.plus(site.pinned),
         )
     return callers
 

@@ -58,6 +58,7 @@ struct raw_control {
   std::uint64_t filters = 0;           // of system calls (seccomp) that the recording itself runs under
   std::uint64_t sample_bytes = 0;      // mean distance of two samples, if the state is `sampling`
   std::uint64_t keeper = 0;            // the process without which the recording ends; 0: goes on without any
+  std::uint64_t page_period = 0;       // of which one page is watched (watched_pages.h); 0: none is
   atomic<std::uint64_t> filtered = 0;  // processes not recorded because they run under more; relaxed: a count
   // Calls in processes that have no file, by reason; relaxed: counts.
   atomic<std::uint64_t> without_file[losses] = {};
@@ -66,7 +67,7 @@ struct raw_control {
   // Bytes of the texts behind, with those that found no room; relaxed: what is not written yet is zero.
   atomic<std::uint32_t> text_bytes = 0;
 };
-static_assert(sizeof(raw_control) == 144);
+static_assert(sizeof(raw_control) == 152);
 
 inline constexpr std::uint64_t raw_magic = 0x3277617270616568;  // "heapraw2"
 inline constexpr std::size_t raw_header_bytes = 16384;
@@ -165,9 +166,13 @@ static_assert(sizeof(raw_site) == 384);
 
 // What `site` of a sampled block in a table of live blocks tells: the number of its site, which is that of
 // the table in the order in which tables were added, and the place in the table; and when the block was
-// acquired, in milliseconds of CLOCK_MONOTONIC.
+// acquired, in milliseconds of CLOCK_MONOTONIC. Its upper bits tell which ends of the block lie on watched
+// pages, and that the block is remembered for these alone.
 inline constexpr unsigned site_bits = 20;
 inline constexpr unsigned place_bits = 16;
+inline constexpr std::uint64_t first_page_watched = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t last_page_watched = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t no_sample = std::uint64_t{1} << 61;
 static_assert(place_bits < site_bits);
 
 // A record is valid if its stamp is not 0. The stamp is written last.

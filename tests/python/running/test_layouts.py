@@ -19,7 +19,7 @@ INCLUDED = "".join(
 )
 CONTROL = (
     *("magic", "stamps", "state", "most_bytes", "bytes", "begins_late", "stacks", "instructions", "filters"),
-    *("sample_bytes", "keeper"),
+    *("sample_bytes", "keeper", "page_period"),
 )
 FUNCTION = (
     *("address", "act", "kind", "grown_kind", "small_kind", "block", "size", "count", "alignment", "flags"),
