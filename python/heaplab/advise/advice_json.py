@@ -1,20 +1,17 @@
-"""An advice for other programs: at most 8 KiB of JSON, the verdict first; counters for Perfetto's viewer."""
+"""An advice for other programs: at most 8 KiB of JSON, the verdict first."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from heaplab.advise.answer import Evidence, HolderAnswer
-from heaplab.advise.census import PARTS, SAMPLE, Replays, parts
+from heaplab.advise.census import Replays, parts
 from heaplab.advise.sentences import sentence
-from heaplab.files.output import write_text
 
 MOST_BYTES = 8192
 MOST_ROWS = 12
 LONGEST_NAME = 160  # characters of a call site
-PROGRAM = 1  # number of the process for Perfetto; those of the allocators follow
 
 
 def text_of(evidence: Evidence, answers: Sequence[HolderAnswer]) -> str:
@@ -101,38 +98,3 @@ def allocator(replays: Replays, place: int) -> dict[str, Any]:
         "hurried": replays.hurried,
         **dict(parts(replays.typical(place))),
     }
-
-
-def write_perfetto(evidence: Evidence, answers: Sequence[HolderAnswer], path: Path) -> None:
-    """Counters over time for Perfetto's viewer, in the JSON of Chrome's trace events. Raises HeaplabError."""
-    document = {
-        "displayTimeUnit": "ms",
-        "otherData": {"verdict": sentence(evidence, answers[0])},
-        "traceEvents": list(events(evidence)),
-    }
-    write_text(path, json.dumps(document))
-
-
-def events(evidence: Evidence) -> Iterator[dict[str, Any]]:
-    """Live memory of the program, then for each allocator the parts of its memory at each census."""
-    profile = evidence.profile
-    yield named(PROGRAM, profile.program)
-    for place, stretch in enumerate(profile.stretches):
-        time = 1e6 * profile.time(profile.origin + place * profile.width)
-        yield counter(PROGRAM, "live", time, {"bytes": stretch.live_bytes})
-        yield counter(PROGRAM, "live blocks", time, {"blocks": stretch.live_blocks})
-    for number, replays in enumerate(evidence.replays, PROGRAM + 1):
-        yield named(number, f"{profile.program} under {replays.name}")
-        for census in map(replays.typical, range(len(replays.runs[0]))):
-            for part in (*PARTS, "memory"):
-                yield counter(number, part, census.time_us, {"bytes": getattr(census, part)})
-            if census.why != SAMPLE:
-                yield {"ph": "i", "s": "p", "pid": number, "tid": 0, "ts": census.time_us, "name": census.why}
-
-
-def named(number: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "pid": number, "tid": 0, "name": "process_name", "args": {"name": name}}
-
-
-def counter(number: int, name: str, microseconds: float, values: dict[str, int]) -> dict[str, Any]:
-    return {"ph": "C", "pid": number, "tid": 0, "ts": microseconds, "name": name, "args": values}

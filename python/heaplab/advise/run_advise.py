@@ -9,11 +9,19 @@ from pathlib import Path
 
 import click
 
-from heaplab.advise import advice_json, advice_page, holding_tables, sampled_growth, ways_tried, what_if
+from heaplab.advise import (
+    advice_json,
+    advice_page,
+    holding_tables,
+    perfetto,
+    sampled_growth,
+    ways_tried,
+    what_if,
+)
 from heaplab.advise.answer import Evidence, HolderAnswer, answers_of, growing_answers
 from heaplab.advise.recorded_profile import recorded_profile
 from heaplab.advise.replaying import RUNS, Recording, Treatment
-from heaplab.advise.sentences import growth
+from heaplab.advise.sentences import growth, sentence
 from heaplab.errors import UsageError
 from heaplab.options.arm_options import GivenAllocator
 from heaplab.options.chosen_arms import BASELINE
@@ -90,12 +98,16 @@ def advise_by_samples(place: Path, options: AdviceOptions) -> int:
         "--pace": options.pace,
         "--budget": options.budget,
         "--trim-every": options.trim_every,
-        "-o": options.output,
     }
     if given := next((name for name, value in of_replays.items() if value), ""):
         raise UsageError(f"{given} goes with a recording of all calls: samples cannot be replayed")
+    if options.output and not options.output.name.endswith(PERFETTO):
+        raise UsageError(f"{options.output}: of samples, -o writes {PERFETTO}")
     moments, is_whole = run_sample.moments_of(place, options.process)
     answer = sampled_growth.answer_of(moments)
+    if options.output:
+        perfetto.write(options.output, answer.sentence, perfetto.of_samples(answer))
+        note(f"written: {options.output}")
     if options.as_json:
         click.echo(sampled_growth.text_of(answer))
     else:
@@ -113,7 +125,7 @@ def coverage_of(evidence: Evidence, summary: trace_coverage.Summary) -> Coverage
 def write(evidence: Evidence, answers: Sequence[HolderAnswer], warnings: Sequence[str], output: Path) -> None:
     """Write the page, or the counters, that the suffix of the file asks for. Raises HeaplabError."""
     if output.name.endswith(PERFETTO):
-        advice_json.write_perfetto(evidence, answers, output)
+        perfetto.write(output, sentence(evidence, answers[0]), perfetto.of_replays(evidence))
     else:
         advice_page.write_html(evidence, answers, warnings, output)
     note(f"written: {output}")

@@ -13,7 +13,7 @@ import pytest
 from laboratory import called
 from subprocesses import heaplab, printed_by
 
-from heaplab.advise import advice_json, replaying, run_advise, what_if
+from heaplab.advise import advice_json, perfetto, replaying, run_advise, what_if
 from heaplab.advise.answer import Evidence, HolderAnswer, Kind, answers_of
 from heaplab.advise.census import Replays
 from heaplab.advise.replaying import RUNS, Recording, Treatment
@@ -351,7 +351,8 @@ def test_a_step_that_is_interrupted_leaves_the_one_before(recorded: Recorded) ->
 
 def test_counters_for_perfetto_have_what_lives_and_what_is_pinned(recorded: Recorded, tmp_path: Path) -> None:
     evidence = recorded.evidence("pinned")
-    advice_json.write_perfetto(evidence, answers_of(evidence), tmp_path / "x.perfetto.json")
+    verdict = sentence(evidence, answers_of(evidence)[0])
+    perfetto.write(tmp_path / "x.perfetto.json", verdict, perfetto.of_replays(evidence))
     found = json.loads((tmp_path / "x.perfetto.json").read_text())
     assert found["otherData"]["verdict"].startswith("pinned by few blocks")
     events = found["traceEvents"]

@@ -186,6 +186,21 @@ def grown(tmp_path: Path, program: Path) -> Path:
     return tmp_path / "x.sample"
 
 
+def test_counters_for_perfetto_are_those_of_the_snapshots(grown: Path, tmp_path: Path) -> None:
+    success(call("advise", grown, "-o", tmp_path / "x.perfetto.json"))
+    found = json.loads((tmp_path / "x.perfetto.json").read_text())
+    assert found["otherData"]["verdict"].startswith("growing: ")
+    counters: dict[str, list[int]] = {}
+    for event in found["traceEvents"][1:]:
+        counters.setdefault(event["name"], []).append(event["args"]["bytes"])
+    moments, _ = moments_of(grown, None)
+    assert counters["live"] == [round(moment.live.value) for moment in moments]
+    assert counters["allocated, at most"] == [round(moment.acquired.high) for moment in moments]
+    [growing] = (values for name, values in counters.items() if name.startswith("live: growing"))
+    assert growing == sorted(growing)
+    assert "samples, -o writes .perfetto.json" in refusal(call("advise", grown, "-o", tmp_path / "x.html"))
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the flag that traps is x86-64's")
 def test_blocks_that_signal_handlers_acquire_at_any_instruction_move_no_other_estimate(
     tmp_path: Path,
