@@ -4,12 +4,13 @@
 A round runs every program alone, recorded, and recorded with stacks, in shuffled order, under glibc; a ratio
 is that of times of the same round. The time is the program's: making the trace comes after, and is not part
 of it. Then the replay of the last recording runs with calls of malloc and without, in the same number of
-rounds. With --against, a round runs every program alone, and recorded with stacks by this recorder and by
-another, such as that of a commit before; nothing is replayed then. All runs pass the checks of heaplab's
+rounds. With --sample, a round runs every program alone, and sampled at each of the distances; nothing is
+recorded or replayed then. All runs pass the checks of heaplab's
 runner; a run that fails them ends the measurement.
 
 Example, some 20 seconds:
     research/recording_cost.py --programs jq,git-log --rounds 2
+    research/recording_cost.py --programs jq,git-log --rounds 2 --sample 512,3072
 """
 
 import argparse
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +41,15 @@ from heaplab.errors import HeaplabError
 from heaplab.machine import host
 from heaplab.options import chosen_arms
 from heaplab.results import spec
-from heaplab.results.records import Arm, Status
-from heaplab.text import markdown
+from heaplab.results.records import Arm, Run, Status
+from heaplab.text import markdown, units
 from heaplab.traces import recording, tool
+from heaplab.traces.sampling import SamplingPlan
 from page_parts import machine, ratio_text
 
 FOLDER = Path("out")  # for recordings: on the disk, where /tmp may be memory
 LOOP = "malloc_test"  # does nothing but malloc and free
-ALONE, RECORDED, STACKS, OTHER = "alone", "recorded", "stacks", "stacks-other"
+ALONE, RECORDED, STACKS = "alone", "recorded", "stacks"
 DRIVER, CALLS = REPLAYS = ("driver-alone", "calls")
 
 
@@ -68,11 +71,6 @@ class Costs:
             event = once * (ratio.estimate - 1) / self.events * 1e9 if self.is_whole else None
             cells += [ratio_text(ratio, 2), f"{event:.0f}" if event else "", f"{self.event_bytes[way]:.1f}"]
         return cells
-
-    def other_row(self) -> list[str]:
-        alone, other, stacks = (self.seconds[way] for way in (ALONE, OTHER, STACKS))
-        pairs = ((alone, other), (alone, stacks), (other, stacks))
-        return [self.name, *(ratio_text(stats.compare(*pair), 2) for pair in pairs)]
 
     def replay_row(self) -> list[str]:
         return [self.name, *(nanoseconds(self.call_seconds[way]) for way in REPLAYS)]
@@ -108,14 +106,20 @@ class Runs:
         with self._measurer:
             yield self
 
-    def time(self, way: str, number: int) -> float:
-        """The main metric of a run, less being better. Raises HeaplabError if the run gives none."""
+    def run(self, way: str, number: int) -> Run:
+        """A run that passed its checks. Raises HeaplabError if it did not."""
         block = plan.block(self._campaign, self._comparison, number)
         candidate = plan.Candidate(self._comparison.cells[0], way)
         run = self._measurer(block, candidate, order=0, attempt=1)
-        value = value_of(run, self._metric, self._workload.metrics)
-        if run.status is not Status.OK or not value:
-            raise HeaplabError(f"{self._workload.id}, {way}: {run.reason or 'no time'}")
+        if run.status is not Status.OK:
+            raise HeaplabError(f"{self._workload.id}, {way}: {run.reason}")
+        return run
+
+    def time(self, way: str, number: int) -> float:
+        """The main metric of a run, less being better. Raises HeaplabError if the run gives none."""
+        value = value_of(self.run(way, number), self._metric, self._workload.metrics)
+        if not value:
+            raise HeaplabError(f"{self._workload.id}, {way}: no time")
         known = self._workload.metrics.get(self._metric)
         return 1 / value if known and known.better == "higher" else value
 
@@ -125,11 +129,6 @@ Around = Callable[[str], AbstractContextManager[Arm]]
 
 def shuffled(ways: Sequence[str], seed: Any) -> list[str]:
     return random.Random(f"{SEED}/{seed}").sample(ways, len(ways))
-
-
-def with_recorder(arm: Arm, library: Path) -> Arm:
-    """The arm of a recording, with another recorder."""
-    return arm.model_copy(update={"preload": [str(library.resolve()), *arm.preload[1:]]})
 
 
 def measure(catalog: Catalog, costs: Costs, rounds: int, arms: dict[str, Arm], around: Around) -> None:
@@ -161,26 +160,49 @@ def record(catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int
     return wanted[RECORDED].trace
 
 
-def record_by_both(
-    catalog: Catalog, costs: Costs, glibc: Arm, folder: Path, rounds: int, other: Path
-) -> None:
-    wanted = recording.Wanted(folder / f"{costs.name}.trace", glibc, stacks=True)
-    arm = recording.arm_of(wanted)
-    arms = {ALONE: glibc, STACKS: arm, OTHER: with_recorder(arm, other)}
+def sampled(
+    catalog: Catalog, name: str, glibc: Arm, rounds: int, distances: Sequence[int]
+) -> list[list[str]]:
+    """The rows of a program: for each metric, every distance against the program alone."""
+    chosen = experiment_of(catalog, name)
+    workload = workload_of(catalog, chosen)
+    metrics = [main_metric_of(catalog, name), *(["throughput"] if workload.server else []), "peak_memory"]
+    with folder_for_recordings() as folder:
+        wanted = {
+            units.show(mean, "B"): recording.Wanted(
+                folder / f"{mean}.sample", glibc, sampled=SamplingPlan(mean)
+            )
+            for mean in distances
+        }
+        arms = {ALONE: glibc, **{way: recording.arm_of(plan) for way, plan in wanted.items()}}
+        by_metric: dict[str, dict[str, list[float]]] = {
+            metric: {way: [] for way in arms} for metric in metrics
+        }
+        with Runs(with_blocks(chosen, name, rounds), workload, arms).open() as runs:
+            runs.time(ALONE, 0)
+            for number in range(rounds):
+                for way in shuffled(list(arms), f"{name}/{number}"):
+                    with nullcontext() if way == ALONE else discarded(wanted[way]):
+                        run = runs.run(way, number)
+                    for metric in metrics:
+                        by_metric[metric][way].append(value_of(run, metric, workload.metrics) or nan)
+    units_of = {metric: workload.metrics[metric].unit for metric in metrics}
+    return [
+        [name, metric, units.show(float(np.median(values[ALONE])), units_of[metric])]
+        + [ratio_text(stats.compare(values[ALONE], values[way])) for way in wanted]
+        for metric, values in by_metric.items()
+    ]
 
-    @contextmanager
-    def around(way: str) -> Iterator[Arm]:
-        if way == ALONE:
-            yield glibc
-            return
-        recording.make_folder(wanted.raw)
-        try:
-            with recording.control_of(wanted):
-                yield arm
-        finally:
-            recording.remove(wanted.raw)
 
-    measure(catalog, costs, rounds, arms, around)
+@contextmanager
+def discarded(wanted: recording.Wanted) -> Iterator[None]:
+    """Processes are recorded, and no trace is made."""
+    recording.make_folder(wanted.raw)
+    try:
+        with recording.control_of(wanted):
+            yield
+    finally:
+        recording.remove(wanted.raw)
 
 
 def replay(catalog: Catalog, costs: Costs, glibc: Arm, trace: Path, rounds: int) -> None:
@@ -198,15 +220,18 @@ def main_metric_of(catalog: Catalog, name: str) -> str:
     return experiment.main_metric or catalog.workloads[experiment.workload].main_metric
 
 
-def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int, other: Path | None) -> Costs:
-    costs = Costs(name, is_whole=main_metric_of(catalog, name) == "wall_time")
+@contextmanager
+def folder_for_recordings() -> Iterator[Path]:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="heaplab-", dir=FOLDER) as folder:
-        if other:
-            record_by_both(catalog, costs, glibc, Path(folder), rounds, other)
-        else:
-            trace = record(catalog, costs, glibc, Path(folder), rounds)
-            replay(catalog, costs, glibc, trace, rounds)
+        yield Path(folder)
+
+
+def measured(catalog: Catalog, name: str, glibc: Arm, rounds: int) -> Costs:
+    costs = Costs(name, is_whole=main_metric_of(catalog, name) == "wall_time")
+    with folder_for_recordings() as folder:
+        trace = record(catalog, costs, glibc, folder, rounds)
+        replay(catalog, costs, glibc, trace, rounds)
     return costs
 
 
@@ -227,16 +252,6 @@ takes about as long in every program, so that the ratio grows with the calls in 
 time: a program that allocates ten million times a second takes twice the time. While a recording runs, a
 call takes 32 bytes of disk. A stack takes 32 bytes for each three addresses, once.
 """
-OTHER_HEAD = ["program", "by the other", "by this", "this against the other"]
-OTHERS = """# What call stacks cost, by two recorders
-
-`research/recording_cost.py --against` writes this page; its `--help` says how it measures. Times of programs
-that are recorded with call stacks against the program alone, by another recorder, `{other}`, and by this one;
-and this one against the other; with 95 % intervals from pairs of the same round.
-
-Measured on {day} in {rounds} rounds by `research/{command}`
-
-"""
 REPLAYER = """
 ## The replayer
 
@@ -247,17 +262,6 @@ several threads the time is that of the whole replay over the calls of all threa
 WAY_HEAD = ["ns an event", "B an event"]
 RECORDING_HEAD = ["program", "alone", "events", "recorded", *WAY_HEAD, "with stacks", *WAY_HEAD]
 REPLAYER_HEAD = ["program", "driver", "with calls"]
-
-
-def page_of_both(costs: Sequence[Costs], rounds: int, other: Path) -> str:
-    introduction = OTHERS.format(
-        other=other.name, day=f"{date.today():%-d %B %Y}", rounds=rounds, command=command()
-    )
-    return (
-        introduction
-        + markdown.table(OTHER_HEAD, [cost.other_row() for cost in costs])
-        + machine(host.facts())
-    )
 
 
 def page(costs: Sequence[Costs], rounds: int) -> str:
@@ -277,18 +281,30 @@ def command() -> str:
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
+def sample_rows(catalog: Catalog, asked: argparse.Namespace, glibc: Arm) -> str:
+    """The table of sampling, in Markdown."""
+    distances = [int(kib) << 10 for kib in asked.sample.split(",")]
+    rows = [row for name in asked.programs for row in sampled(catalog, name, glibc, asked.rounds, distances)]
+    head = ["program", "figure", "alone", *(units.show(mean, "B") for mean in distances)]
+    return markdown.table(head, rows) + machine(host.facts())
+
+
 def run(asked: argparse.Namespace) -> None:
     catalog, [glibc] = chosen_arms.arms(contents.load(()), "glibc", (), None)
-    costs = [measured(catalog, name, glibc, asked.rounds, asked.against) for name in asked.programs]
-    text = page_of_both(costs, asked.rounds, asked.against) if asked.against else page(costs, asked.rounds)
-    put(text, asked.page)
+    if asked.sample:
+        put(sample_rows(catalog, asked, glibc), asked.page)
+    else:
+        put(
+            page([measured(catalog, name, glibc, asked.rounds) for name in asked.programs], asked.rounds),
+            asked.page,
+        )
 
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = parser_of(__doc__)
     add_programs(parser, f"{PROGRAMS},{LOOP}")
     parser.add_argument("--rounds", type=int, default=10, help="from 6 on there are 95 %% intervals")
-    parser.add_argument("--against", type=Path, metavar="LIBRARY", help="another recorder, for stacks alone")
+    parser.add_argument("--sample", metavar="KIB,...", help="mean distances of samples, in KiB")
     add_page(parser)
     asked = parser.parse_args(words)
     if not 1 <= asked.rounds <= 1000:
