@@ -207,7 +207,7 @@ void compiler::grow(std::uint32_t stream, const trace::event& next) {
   const operation from = with_size(operation(action::reallocate, old.taken.block.slot), next.size, 0);
   emit(stream, old.taken.remote ? from.from_other_thread() : from);
   slot_numbers& slots = threads_.slots_of(stream);
-  if (!old.taken.remote) slots.give_back(old.taken.block.slot);
+  if (!old.taken.remote) slots.release(old.taken.block.slot);
   const std::uint32_t slot = slots.take(unused_slots_);
   const operation place = with_size(operation(action::place, slot), old.taken.block.bytes, 0);
   live_[next.address] = {.filled_by = emit(stream, place),
@@ -249,7 +249,7 @@ void compiler::release_block(std::uint32_t stream, const taken_block& taken, act
   if (block.is_apart()) how = action::release_apart;
   const operation freed = with_size(operation(how, block.slot), block.bytes, block.alignment_log2);
   emit(stream, taken.remote ? freed.from_other_thread() : freed);
-  if (!taken.remote) threads_.slots_of(block.stream).give_back(block.slot);
+  if (!taken.remote) threads_.slots_of(block.stream).release(block.slot);
   count_live(-1, 0, block.bytes);
 }
 
@@ -286,7 +286,7 @@ compiler::taken_block compiler::take(std::uint32_t stream, std::uint64_t address
   ++head_.remote_releases;
   taken.remote = true;
   slot_numbers& owner = threads_.slots_of(block.stream);
-  owner.give_back(block.slot);
+  owner.release(block.slot);
   block.slot = owner.take_once(unused_slots_);
   writer_.move(block.filled_by, block.slot);
   move_survivors(block);

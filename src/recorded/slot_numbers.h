@@ -36,7 +36,7 @@ public:
   }
 
   // Precondition: this stream took the slot, and no block is in it any more.
-  void give_back(std::uint32_t slot) {
+  void release(std::uint32_t slot) {
     HEAPLAB_ASSERT_EXPENSIVE(std::find(returned_.begin(), returned_.end(), slot) == returned_.end());
     returned_.push_back(slot);
   }

@@ -28,7 +28,7 @@ public:
     unused->used = true;
     return unused->bytes;
   }
-  void give_back(void* block) {
+  void release(void* block) {
     if (!has(block) || !std::exchange(cells_[static_cast<cell*>(block) - cells_].used, false))
       took_foreign_block = true;
   }
@@ -57,28 +57,28 @@ void* operator new(std::size_t) {
   return own.take();
 }
 void operator delete(void* block) noexcept {
-  own.give_back(block);
+  own.release(block);
 }
 #elif HEAPLAB_REPLACED == HEAPLAB_ARRAY
 void* operator new[](std::size_t) {
   return own.take();
 }
 void operator delete[](void* block) noexcept {
-  own.give_back(block);
+  own.release(block);
 }
 #elif HEAPLAB_REPLACED == HEAPLAB_ALIGNED
 void* operator new(std::size_t, std::align_val_t) {
   return own.take();
 }
 void operator delete(void* block, std::align_val_t) noexcept {
-  own.give_back(block);
+  own.release(block);
 }
 #elif HEAPLAB_REPLACED == HEAPLAB_ALIGNED_ARRAY
 void* operator new[](std::size_t, std::align_val_t) {
   return own.take();
 }
 void operator delete[](void* block, std::align_val_t) noexcept {
-  own.give_back(block);
+  own.release(block);
 }
 #endif
 
@@ -143,7 +143,7 @@ void require(bool holds, const char* form, const char* what) {
 void check_allocation(const allocating_form& form) {
   void* const block = form.allocate();
   require(own.has(block) == comes_to_own(form.kind), form.name, "the block is not of the right new");
-  if (own.has(block)) own.give_back(block);
+  if (own.has(block)) own.release(block);
 
   own.refuses = true;
   bool thrown = false;

@@ -299,13 +299,13 @@ protected:
 };
 
 TEST_F(free_lists_at_home, gives_each_thread_no_more_than_its_share_of_a_span) {
-  void* const one = allocate(0);
-  void* const other = allocate(1);
-  EXPECT_EQ(&span_of(one), &span_of(other));
-  EXPECT_EQ(span_of(one).owner(std::memory_order_relaxed), &*labs[2]);
+  void* const first = allocate(0);
+  void* const second = allocate(1);
+  EXPECT_EQ(&span_of(first), &span_of(second));
+  EXPECT_EQ(span_of(first).owner(std::memory_order_relaxed), &*labs[2]);
   EXPECT_EQ(listed(0).size(), 1U);
   EXPECT_EQ(listed(1).size(), 1U);
-  check({one, other});
+  check({first, second});
 }
 
 TEST_F(free_lists_at_home, gives_whole_lines_of_small_blocks) {

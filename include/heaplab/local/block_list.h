@@ -57,14 +57,14 @@ public:
     auto* position = static_cast<std::byte*>(block) + align_up(bytes, alignof(link));
     auto* own = std::launder(reinterpret_cast<link*>(position));
     remove(own);
-    give_back(source, own);
+    release_block(source, own);
   }
 
   // Deallocates every block, the latest first. O(blocks).
   template <source Source>
   void release(Source& source) {
     for (link* each = std::exchange(first_, nullptr); each != nullptr;) {
-      give_back(source, std::exchange(each, each->next));
+      release_block(source, std::exchange(each, each->next));
     }
   }
 
@@ -85,7 +85,7 @@ public:
 
 private:
   template <source Source>
-  static void give_back(Source& source, link* own) {
+  static void release_block(Source& source, link* own) {
     std::byte* start = own->start;
     const std::size_t bytes = own->bytes;
     unpoison(start, bytes);

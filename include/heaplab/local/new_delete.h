@@ -26,9 +26,9 @@ public:
 
   void deallocate(void* block, std::size_t bytes, std::size_t alignment) {
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      give_back(block, bytes, std::align_val_t{alignment});
+      release(block, bytes, std::align_val_t{alignment});
     } else {
-      give_back(block, bytes);
+      release(block, bytes);
     }
   }
 
@@ -36,7 +36,7 @@ private:
   // Passes the size to the global allocator where the compiler offers the sized operator delete: clang does
   // so from version 19 on, or with -fsized-deallocation.
   template <class... Alignment>
-  static void give_back(void* block, [[maybe_unused]] std::size_t bytes, Alignment... alignment) {
+  static void release(void* block, [[maybe_unused]] std::size_t bytes, Alignment... alignment) {
 #ifdef __cpp_sized_deallocation
     ::operator delete(block, bytes, alignment...);
 #else

@@ -33,9 +33,9 @@ auto allocator_for(Source& source) {
 // throw. The behavior is undefined if the T is used after the release.
 template <class T, managed_source Source, class... Arguments>
 T& make_winked(wink_anyway_t, Source& source, Arguments&&... arguments) {
-  const auto give_back = [&source](T* block) { source.deallocate(block, sizeof(T), alignof(T)); };
+  const auto release = [&source](T* block) { source.deallocate(block, sizeof(T), alignof(T)); };
   void* block = source.allocate(sizeof(T), alignof(T));
-  std::unique_ptr<T, decltype(give_back)> unless_made(static_cast<T*>(block), give_back);
+  std::unique_ptr<T, decltype(release)> unless_made(static_cast<T*>(block), release);
   T* object = std::uninitialized_construct_using_allocator(unless_made.get(), allocator_for(source),
                                                            std::forward<Arguments>(arguments)...);
   (void)unless_made.release();

@@ -37,7 +37,7 @@ public:
       const std::size_t bucket = bucket_of(size);
       thread_heap& mine = *current_;
       if (header* const block = mine.try_pop(bucket)) [[likely]]
-        return hand_out(mine, bucket, block, size) + 1;
+        return write_header(mine, bucket, block, size) + 1;
     }
     return allocate_slow(size);
   }
@@ -105,8 +105,8 @@ private:
     bool zero = false;  // the user's bytes are known to be zero
   };
 
-  HEAPLAB_FAST_PATH static header* hand_out(thread_heap& mine, std::size_t bucket, header* block,
-                                            std::size_t size) {
+  HEAPLAB_FAST_PATH static header* write_header(thread_heap& mine, std::size_t bucket, header* block,
+                                                std::size_t size) {
     block->word = reinterpret_cast<std::uintptr_t>(&mine) | bucket << 4;
     block->second = size;
     return block;
@@ -150,7 +150,7 @@ private:
 
   static header* hand_out_of_any_size(thread_heap& mine, std::size_t bucket, header* block,
                                       std::size_t size) {
-    hand_out(mine, bucket, block, size);
+    write_header(mine, bucket, block, size);
     if (is_large(bucket)) block->word |= large;
     return block;
   }

@@ -27,7 +27,7 @@ constinit heaplab::atomic<unsigned> visits = 0;  // relaxed throughout: a count
 // one.
 class relay {
 public:
-  void hand_over() {
+  void renew_block() {
     visits.fetch_add(1, std::memory_order_relaxed);
     require(block_ == nullptr || holds(block_, size_, seed_), "contents lost");
     std::free(block_);
@@ -46,16 +46,16 @@ private:
 constinit relay process;
 
 void before_constructors(int, char**, char**) {
-  process.hand_over();
+  process.renew_block();
 }
 [[gnu::section(".preinit_array"), gnu::used]] auto* const preinit = before_constructors;
 
 [[gnu::constructor(101)]] void first_constructor() {
-  process.hand_over();
+  process.renew_block();
 }
 
 [[gnu::destructor(101)]] void last_destructor() {
-  process.hand_over();
+  process.renew_block();
   constexpr unsigned all = 21;
   if (const unsigned seen = visits.load(std::memory_order_relaxed); seen != all) {
     char text[64];
@@ -65,14 +65,14 @@ void before_constructors(int, char**, char**) {
 }
 
 struct global {
-  global() noexcept { process.hand_over(); }
-  ~global() { process.hand_over(); }
+  global() noexcept { process.renew_block(); }
+  ~global() { process.renew_block(); }
 } global_object;
 
 // C++ destroys this object while its thread ends; the heap's own thread data may already be gone by then.
 struct thread_object {
   relay mine;
-  ~thread_object() { mine.hand_over(); }
+  ~thread_object() { mine.renew_block(); }
 };
 thread_local thread_object of_thread;
 
@@ -83,7 +83,7 @@ void* const mark = &key;
 
 void at_thread_end(void*) {
   static thread_local relay mine;
-  mine.hand_over();
+  mine.renew_block();
   pthread_setspecific(key, mark);
 }
 
@@ -92,7 +92,7 @@ void run_threads() {
   for (int i = 0; i < 2; ++i) {
     std::string* made = nullptr;
     std::thread([&] {
-      of_thread.mine.hand_over();
+      of_thread.mine.renew_block();
       pthread_setspecific(key, mark);
       made = new std::string(1000, 'x');
     }).join();
@@ -105,10 +105,10 @@ void run_threads() {
 }  // namespace
 
 int main() {
-  process.hand_over();
-  std::atexit([] { process.hand_over(); });
+  process.renew_block();
+  std::atexit([] { process.renew_block(); });
   run_threads();
-  of_thread.mine.hand_over();
+  of_thread.mine.renew_block();
   // The thread is still running when the process ends.
   std::thread([] {
     std::vector<void*> mine(100);

@@ -152,10 +152,11 @@ public:
   void forget_all() { bytes_ = count_ = 0; }
 
 private:
-  // Whether a mapping of `one` bytes serves a request for `wanted` better than a mapping of `other` bytes.
-  static bool is_better(std::size_t one, std::size_t other, std::size_t wanted) {
-    if (one >= wanted) return other < wanted || one < other;
-    return other < wanted && one > other;
+  // Whether a mapping of `candidate` bytes serves a request for `wanted` better than a mapping of `other`
+  // bytes.
+  static bool is_better(std::size_t candidate, std::size_t other, std::size_t wanted) {
+    if (candidate >= wanted) return other < wanted || candidate < other;
+    return other < wanted && candidate > other;
   }
 
   void release_oldest(leaving& to) {

@@ -189,9 +189,9 @@ private:
     }
   }
 
-  static constexpr bool same_size(const size_class& one, const size_class& other) {
-    if (one.real_span_bytes == other.real_span_bytes) return true;
-    return one.fine && other.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
+  static constexpr bool same_size(const size_class& left, const size_class& right) {
+    if (left.real_span_bytes == right.real_span_bytes) return true;
+    return left.fine && right.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
   }
 
   // Of each class the number of its list (page_map.h), one more, as malloc's fast path needs it.
