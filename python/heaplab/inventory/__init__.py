@@ -1,1 +1,1 @@
-"""What the catalog and the machine hold: what `heaplab show`, `get` and `doctor` tell and obtain."""
+"""What the catalog and the machine hold: what `heaplab show`, `get`, `path` and `doctor` tell and obtain."""

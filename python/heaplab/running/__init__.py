@@ -1,1 +1,1 @@
-"""What `heaplab look` and `watch` tell of a process: its malloc, where its memory lies, what malloc says."""
+"""What `heaplab look` and `watch` tell of a process: its malloc, its memory, what malloc says; and `with`."""
