@@ -25,10 +25,10 @@ def text_of(evidence: Evidence, answers: Sequence[HolderAnswer]) -> str:
 
 def document(evidence: Evidence, answers: Sequence[HolderAnswer], rows: int) -> dict[str, Any]:
     verdict, *others = (plain(evidence, answer) for answer in answers)
-    found = {**verdict, "also": others, "program": evidence.profile.program[:LONGEST_NAME]}
+    answer_fields = {**verdict, "also": others, "program": evidence.profile.program[:LONGEST_NAME]}
     if grown := [growth for answer in answers for growth in answer.growths][: rows + 1]:
-        found["growth"] = [{**asdict(growth), "name": growth.name[:LONGEST_NAME]} for growth in grown]
-    return {**found, **measured(evidence, rows)} if evidence.replays else found
+        answer_fields["growth"] = [{**asdict(growth), "name": growth.name[:LONGEST_NAME]} for growth in grown]
+    return {**answer_fields, **measured(evidence, rows)} if evidence.replays else answer_fields
 
 
 def plain(evidence: Evidence, answer: HolderAnswer) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def plain(evidence: Evidence, answer: HolderAnswer) -> dict[str, Any]:
 def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
     """What replays have shown."""
     census, profile, place = evidence.census, evidence.profile, evidence.moment.place
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "moment": {"why": census.why, "time_s": census.time_us / 1e6, "live_blocks": census.live_blocks},
         "memory": {"allocator": evidence.base.name, "bytes": census.memory, **dict(parts(census))},
         "sites": [
@@ -62,9 +62,9 @@ def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
         "allocators": [allocator(replay, place) for replay in evidence.replays[: rows + 1]],
     }
     if evidence.coverage:
-        found["coverage"] = evidence.coverage.model_dump()
+        fields["coverage"] = evidence.coverage.model_dump()
     if what_if := evidence.what_if:
-        found["apart"] = {
+        fields["apart"] = {
             "sites": [profile.chain(site)[:LONGEST_NAME] for site in what_if.sites],
             "allocators": [
                 {
@@ -77,18 +77,18 @@ def measured(evidence: Evidence, rows: int) -> dict[str, Any]:
             ],
         }
     if evidence.other_ways:
-        found["other_ways"] = [
+        fields["other_ways"] = [
             {
                 "what": other_way.name,
                 "worth": other_way.gain,
                 "sites": [profile.chain(site)[:LONGEST_NAME] for site in other_way.sites[: rows + 1]],
-                "found": other_way.found,
+                "found": other_way.calls,
                 "predicted": {"seconds": other_way.seconds, "bytes": other_way.memory},
                 "measured": other_way.measured and asdict(other_way.measured),
             }
             for other_way in evidence.other_ways
         ]
-    return found
+    return fields
 
 
 def allocator(replays: Replays, place: int) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def chapters(evidence: Evidence) -> list[Chapter]:
         return []
     shown = evidence.replays[:MOST_BANDS]
     drawings = [bands(evidence, drawing) for drawing in shown]
-    found = [
+    parts = [
         Chapter("memory", "What holds the memory, over time", drawings=drawings),
         Chapter(
             "map",
@@ -58,13 +58,13 @@ def chapters(evidence: Evidence) -> list[Chapter]:
         Chapter("allocators", "Allocators", tables=[holding_tables.allocators(evidence)]),
     ]
     if evidence.what_if:
-        found.append(
+        parts.append(
             Chapter("apart", "What if these sites lived apart", tables=[holding_tables.what_if(evidence)])
         )
     if evidence.other_ways:
         ways = [holding_tables.other_ways(evidence)]
-        found.append(Chapter("otherwise", "What if blocks were used otherwise", tables=ways))
-    return found
+        parts.append(Chapter("otherwise", "What if blocks were used otherwise", tables=ways))
+    return parts
 
 
 def bands(evidence: Evidence, replays: Replays) -> Drawing:

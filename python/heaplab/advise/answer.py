@@ -75,12 +75,12 @@ class Evidence:
     @property
     def trimmed_apart(self) -> int:
         """Bytes that the sites apart give back with malloc_trim; 0 if the baseline does not have it."""
-        found = (
+        bytes_held = (
             self.what_if.less(number, answer, self.moment.place)[1]
             for number, answer in enumerate(self.replays)
             if self.what_if and answer.name.startswith(f"{self.base.name} + ")
         )
-        return next(found, 0)
+        return next(bytes_held, 0)
 
     @property
     def unpinned(self) -> int:
@@ -114,25 +114,27 @@ def answers_of(evidence: Evidence) -> list[HolderAnswer]:
     Where malloc explains less than half of the memory, nothing about malloc's part is sure; where the
     baseline had no time to purge, nothing about the memory that no block uses.
     """
-    found = growing_answers(evidence.profile)
+    answers = growing_answers(evidence.profile)
     if evidence.replays:
-        found += [*live_data(evidence, found), *beside_blocks(evidence)]
+        answers += [*live_data(evidence, answers), *beside_blocks(evidence)]
     if evidence.replays and evidence.base.hurried:
-        found = [replace(answer, sure=answer.sure and answer.kind not in BESIDE_BLOCKS) for answer in found]
+        answers = [
+            replace(answer, sure=answer.sure and answer.kind not in BESIDE_BLOCKS) for answer in answers
+        ]
     covered = evidence.coverage
     if covered and covered.is_most_beyond:
-        found = [replace(answer, sure=False) for answer in found]
+        answers = [replace(answer, sure=False) for answer in answers]
     if covered and covered.matters:
-        found.append(HolderAnswer(Kind.BEYOND, sure=True, bytes=covered.beyond))
-    return sorted(found, key=lambda answer: -answer.bytes) or [nothing(evidence)]
+        answers.append(HolderAnswer(Kind.BEYOND, sure=True, bytes=covered.beyond))
+    return sorted(answers, key=lambda answer: -answer.bytes) or [nothing(evidence)]
 
 
 def growing_answers(profile: Profile) -> list[HolderAnswer]:
     """Leaks, and data that grows: known before any replay."""
-    found = growths_of(profile)
+    all_growths = growths_of(profile)
     kinds = {
-        Kind.LEAK: tuple(answer for answer in found if answer.leaks),
-        Kind.GROWING: tuple(answer for answer in found if not answer.leaks),
+        Kind.LEAK: tuple(answer for answer in all_growths if answer.leaks),
+        Kind.GROWING: tuple(answer for answer in all_growths if not answer.leaks),
     }
     return [growing(kind, growths) for kind, growths in kinds.items() if growths]
 

@@ -44,13 +44,13 @@ class Census:
 
 def read(text: str) -> list[Census]:
     """The censuses in a file, one a line."""
-    found = []
+    censuses = []
     for line in text.splitlines():
         row = json.loads(line)
         holdings = tuple(Holding(*holding) for holding in row.pop("sites"))
         cells = tuple((used, pinned, retained) for used, pinned, retained in row.pop("map"))
-        found.append(Census(**row, holdings=holdings, cells=cells))
-    return found
+        censuses.append(Census(**row, holdings=holdings, cells=cells))
+    return censuses
 
 
 def mean_memory(run: Sequence[Census]) -> float:
@@ -71,8 +71,8 @@ class Replays:
 
     def memory(self, moment: int) -> tuple[int, int, int]:
         """The least, the median and the most memory of the runs at a moment."""
-        found = [run[moment].memory for run in self.runs]
-        return min(found), int(median(found)), max(found)
+        in_each_run = [run[moment].memory for run in self.runs]
+        return min(in_each_run), int(median(in_each_run)), max(in_each_run)
 
     def less(self, other: "Replays", moment: int) -> tuple[int, int, int]:
         """How many bytes less the replays `other` hold at a moment: at least, by the medians, at most."""

@@ -76,8 +76,8 @@ def growths_of(profile: Profile) -> list[SiteGrowth]:
     named: dict[str, list[SiteLives]] = {}
     for site in profile.lifetimes.sites:
         named.setdefault(profile.chain(site.site), []).append(site)
-    found = [growth_of(name, sites, clock, profile) for name, sites in named.items()]
-    return sorted((growth for growth in found if growth), key=lambda growth: -growth.bytes)
+    growths = [growth_of(name, sites, clock, profile) for name, sites in named.items()]
+    return sorted((growth for growth in growths if growth), key=lambda growth: -growth.bytes)
 
 
 def clock_of(profile: Profile) -> Clock:
@@ -100,26 +100,26 @@ def growth_of(name: str, sites: list[SiteLives], clock: Clock, profile: Profile)
         curve, leaks = curve_of(in_bytes[:old]), bool(freed_last < FREED_LAST)
     rising = leaks or len(curve) > 1
     if rising:
-        found = first_steady(curve, clock)
+        rise = first_steady(curve, clock)
     else:
         course = summed([[*site.course, *[0] * (clock.cohorts - 1 - len(site.course))] for site in sites])
         curve = np.array([0.0, *course, in_bytes.sum()])
-        found = steadiness(curve, clock, begin_of(curve), needed=RISE) if curve.any() else None
-    if found is None or found.gained < SMALLEST:
+        rise = steadiness(curve, clock, begin_of(curve), needed=RISE) if curve.any() else None
+    if rise is None or rise.gained < SMALLEST:
         return None
-    stays = blocks[found.begin : old].sum() if rising else blocks.sum()
-    low, typical, high = found.rates
-    span = clock.seconds[len(curve) - 1] - clock.seconds[found.begin]
-    calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[found.begin]
+    stays = blocks[rise.begin : old].sum() if rising else blocks.sum()
+    low, typical, high = rise.rates
+    span = clock.seconds[len(curve) - 1] - clock.seconds[rise.begin]
+    calls = clock.acquisitions[len(curve) - 1] - clock.acquisitions[rise.begin]
     # Where a window has releases of blocks from before it, those that it sees acquired may follow behind it.
     ends_seen = profile.released_older <= (1 - KEPT) * stays
     return SiteGrowth(
         site=max(sites, key=lambda site: sum(site.cohort_blocks)).site,
         name=name,
         leaks=leaks,
-        sure=profile.timed and low > 0 and ends_seen and len(curve) - 1 - found.begin >= SPAN * clock.cohorts,
+        sure=profile.timed and low > 0 and ends_seen and len(curve) - 1 - rise.begin >= SPAN * clock.cohorts,
         blocks=int(stays),
-        bytes=int(found.gained),
+        bytes=int(rise.gained),
         acquired=int(released.sum() + ages.sum()),
         freed_last=freed_last,
         of_thousand=(low * 1000, typical * 1000, high * 1000),
@@ -167,13 +167,13 @@ def first_steady(curve: Numbers, clock: Clock) -> SteadyGrowth | None:
     if not curve.any():
         return None
     first = begin_of(curve)
-    if found := steadiness(curve, clock, first, needed=0.0):
-        return found
+    if steady := steadiness(curve, clock, first, needed=0.0):
+        return steady
     for begin in sorted(half for half in clock.halves if first < half < len(curve) - FEWEST_COHORTS):
         middle = curve[(begin + len(curve) - 1) // 2]
         goes_on = curve[-1] - middle >= AS_FAST * (middle - curve[begin])
-        if goes_on and (found := steadiness(curve - curve[begin], clock, begin, needed=0.0)):
-            return found
+        if goes_on and (steady := steadiness(curve - curve[begin], clock, begin, needed=0.0)):
+            return steady
     return None
 
 

@@ -36,10 +36,10 @@ def print_advice(evidence: Evidence, answers: Sequence[HolderAnswer], console: C
         print_table(table, console)
 
 
-def growths(found: Sequence[SiteGrowth]) -> Table:
+def growths(grown: Sequence[SiteGrowth]) -> Table:
     """Call sites whose blocks become more and more."""
     rows = []
-    for replay in found[:MOST_SITES]:
+    for replay in grown[:MOST_SITES]:
         entries = [
             Entry("leak" if replay.leaks else "growing"),
             Entry(size(replay.bytes)),
@@ -108,20 +108,20 @@ def allocators(evidence: Evidence) -> Table:
 
 def what_if(evidence: Evidence) -> Table:
     """The proposed sites apart: estimated from pages, and measured."""
-    found = evidence.what_if
-    assert found
+    tried = evidence.what_if
+    assert tried
     place = evidence.moment.place
     rows = []
-    for number, (replay, apart) in enumerate(zip(evidence.replays, found.replays, strict=True)):
+    for number, (replay, apart) in enumerate(zip(evidence.replays, tried.replays, strict=True)):
         entries = [
             Entry(interval(replay.memory(place))),
             Entry(interval(apart.memory(place))),
-            Entry(interval(found.less(number, replay, place))),
-            Entry(size(found.unpinned(number, replay, place))),
-            Entry(size(found.estimated[replay.name])),
+            Entry(interval(tried.less(number, replay, place))),
+            Entry(size(tried.unpinned(number, replay, place))),
+            Entry(size(tried.estimated[replay.name])),
         ]
         rows.append((replay.name, entries))
-    names = "; ".join(evidence.profile.chain(site) for site in found.sites)
+    names = "; ".join(evidence.profile.chain(site) for site in tried.sites)
     caption = f"What if blocks of {names} had a heap of their own?"
     columns = ["together", "apart", "less", "unpinned", "estimated"]
     notes = [
@@ -139,7 +139,7 @@ def other_ways(evidence: Evidence) -> Table:
         rows.append(
             (
                 other_way.name,
-                [Entry(other_way.gain), *differences(other_way), Entry(other_way.found, small=names)],
+                [Entry(other_way.gain), *differences(other_way), Entry(other_way.calls, small=names)],
             )
         )
     caption = f"What if blocks were used otherwise, under {evidence.base.name}"

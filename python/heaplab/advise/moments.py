@@ -26,12 +26,12 @@ def unused_bytes(census: Census) -> int:
 
 def moment_of(profile: Profile, base: Replays) -> Moment:
     """The trough, or the end, with the most memory that is not live; first those without regrowth."""
-    found = list(lasting(profile, base))
-    often = sum(moment.regrown for moment in found[:-1]) >= OFTEN
-    found = [Moment(moment.place, moment.regrown or often) for moment in found]
-    if not found:
+    moments = list(lasting(profile, base))
+    often = sum(moment.regrown for moment in moments[:-1]) >= OFTEN
+    moments = [Moment(moment.place, moment.regrown or often) for moment in moments]
+    if not moments:
         return Moment(len(base.runs[0]) - 1, regrown=False)
-    return max(found, key=lambda moment: (not moment.regrown, unused_bytes(base.typical(moment.place))))
+    return max(moments, key=lambda moment: (not moment.regrown, unused_bytes(base.typical(moment.place))))
 
 
 def lasting(profile: Profile, base: Replays) -> Iterator[Moment]:

@@ -39,7 +39,7 @@ class Savings:
 class OtherWay:
     name: str
     sites: tuple[int, ...]
-    found: str  # the calls in the recording that the way would change
+    calls: str  # the calls in the recording that the way would change
     seconds: float | None = None  # predicted s less
     memory: float | None = None
     measured: Savings | None = None  # None: there is nothing to try

@@ -87,8 +87,8 @@ class Recording:
         )
         if done.returncode != 0:
             raise UsageError(done.stderr.strip().removeprefix("compile_trace: "))
-        found = json.loads(done.stdout.splitlines()[-1])
-        return Compiled(made, found["calls"], found["peak_live_bytes"])
+        counts = json.loads(done.stdout.splitlines()[-1])
+        return Compiled(made, counts["calls"], counts["peak_live_bytes"])
 
     def replayed(self, workload: Path, treatment: Treatment) -> Replays:
         """One or several replays of a treatment. Raises HeaplabError.

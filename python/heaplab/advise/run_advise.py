@@ -146,10 +146,10 @@ def known(first: Evidence, steps: Iterable[Evidence], budget: float | None) -> t
 
 def tell_growth(profile: Profile) -> None:
     """Say what grows before anything is replayed, which takes longer."""
-    found = growing_answers(profile)
-    for answer in found:
+    answers = growing_answers(profile)
+    for answer in answers:
         note(growth(profile, answer))
-    if not found:
+    if not answers:
         note("no call site leaks or grows")
 
 
@@ -194,25 +194,25 @@ def held(
         for treatment in plan:
             measured.append(replayed.replayed(workload, treatment))
             yield evidence
-        found = what_if.tried(sites, evidence.profile, evidence.replays, measured, evidence.moment.place)
-        yield replace(evidence, what_if=found)
+        tried = what_if.tried(sites, evidence.profile, evidence.replays, measured, evidence.moment.place)
+        yield replace(evidence, what_if=tried)
 
 
 def named(profile: Profile, texts: Sequence[str]) -> tuple[int, ...]:
     """The call sites whose names hold one of the texts. Raises UsageError for a text in no name."""
-    found: list[int] = []
+    sites: list[int] = []
     for text in texts:
         holding = [
             site.number for site in profile.sites if site.number and text in profile.chain(site.number)
         ]
         if not holding:
             raise UsageError(f"--apart {text}: no call site of {profile.trace} has this in its name")
-        found += holding
-    return tuple(dict.fromkeys(found))
+        sites += holding
+    return tuple(dict.fromkeys(sites))
 
 
-def treatments(found: Sequence[Arm]) -> list[Treatment]:
+def treatments(arms: Sequence[Arm]) -> list[Treatment]:
     """The allocators that are not void, and the C library's a second time with malloc_trim."""
-    plain = [Treatment(arm) for arm in found if not arm.void]
-    trimmed = [Treatment(arm, trim=True) for arm in found if arm.allocator == BASELINE]
+    plain = [Treatment(arm) for arm in arms if not arm.void]
+    trimmed = [Treatment(arm, trim=True) for arm in arms if arm.allocator == BASELINE]
     return [*plain[:1], *trimmed, *plain[1:]]

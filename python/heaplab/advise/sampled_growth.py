@@ -90,24 +90,24 @@ class SampledAnswer:
     @property
     def also(self) -> list[str]:
         """What is true beside the verdict."""
-        found = [self._pinning] if self.grown and self.pinned else []
+        lines = [self._pinning] if self.grown and self.pinned else []
         process = self.last.process
         pinned = self.last.pinned.high if self.last.pinned else 0
         unexplained = process.resident - self.last.live.high - pinned
         if unexplained > max(SMALLEST, SHARE * process.resident):
-            found.append(
+            lines.append(
                 f"retained or outside malloc: {size(unexplained)} at least of {size(process.resident)} "
                 f"resident are no blocks in use; heaplab look --ask {process.pid} tells which"
             )
         if len(self.moments) == 1:
-            found.append("one snapshot tells no growth: take more by --every, or SIGUSR1 to heaplab record")
-        return found
+            lines.append("one snapshot tells no growth: take more by --every, or SIGUSR1 to heaplab record")
+        return lines
 
 
 def answer_of(moments: Sequence[SampledMoment]) -> SampledAnswer:
-    found = changes(moments[0], moments[-1]) if len(moments) > 1 else []
+    grown = changes(moments[0], moments[-1]) if len(moments) > 1 else []
     worth = max(SMALLEST, SHARE * moments[-1].live.value)
-    return SampledAnswer(moments, [each for each in found if each.by.low > 0 and each.by.value >= worth])
+    return SampledAnswer(moments, [each for each in grown if each.by.low > 0 and each.by.value >= worth])
 
 
 def interval_of(estimate: Estimate) -> list[int]:
@@ -123,7 +123,7 @@ def print_answer(answer: SampledAnswer, console: Console) -> None:
 
 def text_of(answer: SampledAnswer) -> str:
     live = answer.last.live
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "verdict": answer.kind.value,
         "sure": answer.sure,
         "sentence": answer.sentence,
@@ -134,4 +134,4 @@ def text_of(answer: SampledAnswer) -> str:
         "pinned": interval_of(answer.last.pinned) if answer.last.pinned else None,
         "growth": [{"name": each.name, "bytes": interval_of(each.by)} for each in answer.grown[:NAMED]],
     }
-    return json.dumps(found, ensure_ascii=False)
+    return json.dumps(fields, ensure_ascii=False)

@@ -41,7 +41,7 @@ class PairedReplays:
         self._recording, self._evidence, self._arm = recording, evidence, arm
         self._plain = recording.workload("plain")
 
-    def edited(self, option: str, name: str, habits: Sequence[Habit], found: str) -> OtherWay:
+    def edited(self, option: str, name: str, habits: Sequence[Habit], calls: str) -> OtherWay:
         if not habits:
             return OtherWay(name, (), "no call site with so many that it matters")
         sites = tuple(habit.site for habit in habits)
@@ -53,7 +53,7 @@ class PairedReplays:
         return OtherWay(
             name,
             sites,
-            found,
+            calls,
             (self._plain.calls - other.calls) * call,
             self._plain.peak_live_bytes - other.peak_live_bytes,
             measured,
@@ -70,10 +70,10 @@ class PairedReplays:
         self._recording.told(name)
         pairs = pairs_of(self._census, lambda: self._census("--trim-every", f"{every:.6f}"), RUNS)
         measured = compared(pairs)
-        found = f"with malloc_trim {units.show(median(other.memory for _, other in pairs), 'B')} on average"
+        effect = f"with malloc_trim {units.show(median(other.memory for _, other in pairs), 'B')} on average"
         predicted = mean_memory(plain.runs[0]) - mean_memory(trimmed[0].runs[0])
         gained = gain(measured, NO_TIME, evidence.worth, "memory on average")
-        return [OtherWay(name, (), found, None, predicted, measured, gained)]
+        return [OtherWay(name, (), effect, None, predicted, measured, gained)]
 
     def _cost(self, workload: Path) -> Cost:
         return self._recording.cost(workload, self._arm)
@@ -91,14 +91,14 @@ def pairs_of(
 
     No further pair can change that nothing is gained, once the pairs agree on no gain.
     """
-    found: list[tuple[Cost, Cost]] = []
-    while len(found) < rounds and may_gain(found) and not (found and found[0][0].seconds > LONG_S):
-        if len(found) % 2 == 0:
-            found.append((before(), other()))
+    pairs: list[tuple[Cost, Cost]] = []
+    while len(pairs) < rounds and may_gain(pairs) and not (pairs and pairs[0][0].seconds > LONG_S):
+        if len(pairs) % 2 == 0:
+            pairs.append((before(), other()))
         else:
             second = other()
-            found.append((before(), second))
-    return found
+            pairs.append((before(), second))
+    return pairs
 
 
 def may_gain(pairs: Sequence[tuple[Cost, Cost]]) -> bool:

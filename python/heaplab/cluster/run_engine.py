@@ -29,10 +29,10 @@ def submit(folder: Path, on: str, submission: Submission, output: Path | None) -
             output.write_text(text, encoding="utf-8")
         click.echo(output or text, nl=bool(output))
     else:
-        hand_out(plan, ENGINES[on], submission)
+        submit_open_shards(plan, ENGINES[on], submission)
 
 
-def hand_out(plan: Plan, engine: Engine, submission: Submission) -> None:
+def submit_open_shards(plan: Plan, engine: Engine, submission: Submission) -> None:
     open_shards = [state.index for state in shard_states(plan) if state.state is not Completion.COMPLETE]
     if not open_shards:
         click.echo(f"all {len(plan.shards)} shards are complete: heaplab cluster merge {plan.folder}")

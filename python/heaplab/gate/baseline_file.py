@@ -90,12 +90,12 @@ def run_of(values: Kept, facts: dict[str, Any]) -> KeptRun:
 def read(path: Path, subject: str) -> Baseline:
     """The baseline in the file, which is about `subject`. Raises UsageError."""
     try:
-        found = Baseline.model_validate_json(regular_file.content_of(path))
+        baseline = Baseline.model_validate_json(regular_file.content_of(path))
     except ValidationError as error:
         raise UsageError(f"{path}: not a baseline of heaplab gate: {fault_of(error, 'the file')}") from error
-    if found.subject != subject:
-        raise UsageError(f"{path}: the baseline of {found.subject!r}, not of {subject!r}")
-    return found
+    if baseline.subject != subject:
+        raise UsageError(f"{path}: the baseline of {baseline.subject!r}, not of {subject!r}")
+    return baseline
 
 
 def write(path: Path, baseline: Baseline) -> None:

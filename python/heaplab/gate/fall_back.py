@@ -74,8 +74,8 @@ def offer_of(
 def seconds_counted(runs: Iterable[Run]) -> list[float]:
     """How long an execution of a candidate takes under callgrind, by its runs without; empty without any."""
     processes = [run.process for run in runs if run.process]
-    found = [START_S + process.wall_time + SLOWER * process.user_time for process in processes]
-    return [fmean(found)] if found else []
+    costs = [START_S + process.wall_time + SLOWER * process.user_time for process in processes]
+    return [fmean(costs)] if costs else []
 
 
 @dataclass
@@ -106,8 +106,8 @@ class PointlessTimes:
 
 def blocks_for(cells: Sequence[analysis.GateCell]) -> float:
     """The further blocks that the limits of cells need; the next one before there are intervals."""
-    found = analysis.blocks_for_limits(cells)
-    return found if isfinite(found) else 1.0
+    blocks = analysis.blocks_for_limits(cells)
+    return blocks if isfinite(blocks) else 1.0
 
 
 def counts_of_silent(

@@ -187,8 +187,8 @@ def lost_runs(results: Sequence[Results]) -> list[Run]:
 
 def write_bencher(gate: analysis.Gate, path: Path) -> None:
     """Write the file for bencher.dev. Without a figure there is none, also of an earlier gate."""
-    if found := gate_output.as_bencher(gate):
-        path.write_text(json.dumps(found, indent=2))
+    if metrics := gate_output.as_bencher(gate):
+        path.write_text(json.dumps(metrics, indent=2))
         return
     if path.is_file():
         path.unlink()

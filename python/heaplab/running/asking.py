@@ -156,10 +156,10 @@ class Asking(Calling):
             raise HeaplabError(f"{self._of.title}: its allocator gave no figures")
         return Answered(said, self.question, call)
 
-    def give_back(self) -> CallOutcome:
+    def trim(self) -> CallOutcome:
         """Call the function of the allocator that returns memory to the system."""
         script = self._script()
-        self.question.give_back(script, Exported(self._malloc))
+        self.question.trim(script, Exported(self._malloc))
         return self._asked(script)[0]
 
     def _asked(self, script: Script) -> tuple[CallOutcome, bytes]:
@@ -211,11 +211,11 @@ def first_of(of: Target) -> str:
     return next((why for holds, why in reasons if holds), "")
 
 
-def free_place(found: list[Region], choose: Callable[[int, int], int] = random.randrange) -> int:
+def free_place(mapped: list[Region], choose: Callable[[int, int], int] = random.randrange) -> int:
     """The begin of address space that is free, at a place that no other asking program chooses too."""
     size = 2 * scripts.BYTES
     gaps = [
-        (max(below.end + size, LOWEST), min(above.start - size, HIGHEST)) for below, above in pairwise(found)
+        (max(below.end + size, LOWEST), min(above.start - size, HIGHEST)) for below, above in pairwise(mapped)
     ]
     begin, end = max(gaps, key=lambda gap: gap[1] - gap[0])
     if end - begin < size:

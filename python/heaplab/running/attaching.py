@@ -67,8 +67,8 @@ class Attaching(Calling):
         shapes = functions_file.named(names) if names else known()
         for module in modules:
             bias = Symbols(module).bias
-            found = functions_in(module.file, shapes, OF_RUST)
-            every += [each._replace(start=each.start + bias) for each in found]
+            functions = functions_in(module.file, shapes, OF_RUST)
+            every += [each._replace(start=each.start + bias) for each in functions]
         titles, wanted = (["functions that you name"], every) if names else functions_file.present(every)
         return functions_file.moved(None, titles, [each for each in wanted if is_on_one_page(each)], shapes)
 
@@ -103,12 +103,12 @@ class Attaching(Calling):
             result=script.next_function,
             required=script.next_function,
         )
-        found = script.number()
-        script.call(0, script.text(str(folder.resolve())), result=found)
+        head = script.number()
+        script.call(0, script.text(str(folder.resolve())), result=head)
         call, area = self._carried_out(script, self._library, may_abandon=False)
         if call.fault:
             raise self._refused(call.fault)
-        entries = number_at(area, script.base, found)
+        entries = number_at(area, script.base, head)
         if not entries:
             raise self._refused(self.redirection.fault_in(folder) or self._why_not(folder))
         count = len(self.redirection.functions)
@@ -146,8 +146,8 @@ class Attaching(Calling):
         )
         if done.returncode != 0:
             raise self._refused(done.stderr.strip() or "change_code was ended")
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        outcome: dict[str, Any] = json.loads(done.stdout)
+        return outcome
 
 
 def program_of(of: Target) -> MappedModule | None:

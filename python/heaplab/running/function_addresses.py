@@ -90,8 +90,8 @@ class Symbols:
 
     def address(self, name: str) -> int | None:
         """The address of a function; None if the module does not export it as such."""
-        found = self._layout.addresses.get(name)
-        return None if found is None else found + self.bias
+        offset = self._layout.addresses.get(name)
+        return None if offset is None else offset + self.bias
 
     def begin_of(self, address: int) -> bytes:
         """The first bytes of a function, as its file has them."""
@@ -118,14 +118,14 @@ class Symbols:
         """
         functions, bias = self._layout.functions, self.bias
         starts = [function.start for function in functions]
-        found = []
+        ranges = []
         for place, function in enumerate(functions):
             if LOCKING.fullmatch(function.name):
                 below = functions[place - 1].end if place else function.start
                 above = bisect_right(starts, function.start)
                 end = starts[above] if above < len(starts) else function.end
-                found.append((below + bias, end + bias))
-        return joined(found)
+                ranges.append((below + bias, end + bias))
+        return joined(ranges)
 
 
 def functions_of(opened: ELFFile) -> tuple[list[Function], dict[str, int]]:
@@ -148,10 +148,10 @@ def is_hidden(versions: object, number: int) -> bool:
 
 def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The ranges without overlaps."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for begin, end in sorted(ranges):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((begin, end))
-    return found
+            merged.append((begin, end))
+    return merged

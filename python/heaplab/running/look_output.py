@@ -38,16 +38,16 @@ def print_look(look: Look, console: rich.console.Console) -> None:
 
 
 def facts(look: Look) -> list[tuple[str, str]]:
-    found = [("process", process_words(look)), ("malloc", malloc_words(look.served))]
+    lines = [("process", process_words(look)), ("malloc", malloc_words(look.served))]
     if look.answer:
-        found.append(("asked", asked_words(look)))
+        lines.append(("asked", asked_words(look)))
     if look.came_back is not None:
         assert look.answer
-        found.append(("returned", f"{size(look.came_back)} by {look.answer.question.gives_back}"))
+        lines.append(("returned", f"{size(look.came_back)} by {look.answer.question.gives_back}"))
     if look.limit.bytes is not None:
         left = f", {size(look.limit.left)} left" if look.limit.left is not None else ""
-        found.append(("limit", f"{size(look.limit.bytes)} of its control group{left}"))
-    return [*found, *(("child", line) for line in look.lost)]
+        lines.append(("limit", f"{size(look.limit.bytes)} of its control group{left}"))
+    return [*lines, *(("child", line) for line in look.lost)]
 
 
 def process_words(look: Look) -> str:
@@ -76,18 +76,18 @@ def asked_words(look: Look) -> str:
 def table(look: Look) -> list[tuple[str, int, int]]:
     """What, B at the end, B at the begin."""
     before, after = look.first, look.last
-    found = [
+    rows = [
         (name_of(str(part), after, look), after.parts.get(part, 0), before.parts.get(part, 0))
         for part in sorted({*after.parts, *before.parts}, key=lambda part: -after.parts.get(part, 0))
     ]
-    found.append(("resident, together", after.resident, before.resident))
+    rows.append(("resident, together", after.resident, before.resident))
     beside = (
         ("of it in huge pages", after.huge, before.huge),
         ("of it freed, to be taken by the kernel (MADV_FREE)", after.lazily_freed, before.lazily_freed),
         ("page tables", after.page_tables, before.page_tables),
         ("swapped out", after.swap, before.swap),
     )
-    return [*found, *(row for row in beside if row[1] or row[2])]
+    return [*rows, *(row for row in beside if row[1] or row[2])]
 
 
 def name_of(part: str, memory: ProcessMemory, look: Look) -> str:
@@ -108,7 +108,7 @@ def text_of(look: Look) -> str:
 
 def document(look: Look) -> dict[str, Any]:
     first, *others = findings_of(look)
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         **plain(first),
         "also": [plain(other) for other in others],
         "process": {
@@ -132,7 +132,7 @@ def document(look: Look) -> dict[str, Any]:
     }
     if look.answer:
         said, call = look.answer.said, look.answer.call
-        found["asked"] = {
+        fields["asked"] = {
             "live": said.live,
             "free": said.free,
             "held": said.held,
@@ -144,7 +144,7 @@ def document(look: Look) -> dict[str, Any]:
             "threads_stopped": call.tried,
             "came_back": look.came_back,
         }
-    return found
+    return fields
 
 
 def plain(of: Finding) -> dict[str, Any]:

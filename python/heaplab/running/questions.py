@@ -47,7 +47,7 @@ class Question(ABC):
         """The answer; None if the calls failed."""
 
     @abstractmethod
-    def give_back(self, script: Script, functions: Functions) -> None:
+    def trim(self, script: Script, functions: Functions) -> None:
         """Add the call that returns memory to the system."""
 
 
@@ -81,7 +81,7 @@ class MallocInfo(Question):
         except ElementTree.ParseError:
             return None
 
-    def give_back(self, script: Script, functions: Functions) -> None:
+    def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions["malloc_trim"], 0)
 
 
@@ -148,7 +148,7 @@ class Mallinfo(Question):
             return Said(held=arena, note="it does not count live bytes") if arena else None
         return Said(held=arena, live=live, mapped=min(mapped, live))
 
-    def give_back(self, script: Script, functions: Functions) -> None:
+    def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions["malloc_trim"], 0)
 
 
@@ -179,7 +179,7 @@ class Mallctl(Question):
             held=resident, live=allocated, arenas=arenas, returnable=max(0, resident - active - metadata)
         )
 
-    def give_back(self, script: Script, functions: Functions) -> None:
+    def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions["mallctl"], script.text(f"arena.{ALL_ARENAS}.purge"))
 
 
@@ -206,7 +206,7 @@ class Properties(Question):
         live, heap, unmapped, free = (number_at(area, base, self._found[name]) for name in self._names)
         return Said(held=heap - unmapped, live=live, returnable=free) if heap else None
 
-    def give_back(self, script: Script, functions: Functions) -> None:
+    def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions[self.needs[1]])
 
 
@@ -227,7 +227,7 @@ class ProcessInfo(Question):
         committed = number_at(area, base, self._committed)
         return Said(held=committed, note="mimalloc does not count live bytes") if committed else None
 
-    def give_back(self, script: Script, functions: Functions) -> None:
+    def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions["mi_collect"], 1)
 
 

@@ -26,8 +26,8 @@ def read_once(read: Callable[[Path], T]) -> Callable[[Path], T]:
     @wraps(read)
     def reading(path: Path) -> T:
         with naming(path):
-            found = path.stat()
-        known = KnownFile(path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+            status = path.stat()
+        known = KnownFile(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
         result: T = kept(known)
         return result
 

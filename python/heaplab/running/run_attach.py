@@ -57,10 +57,10 @@ def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> 
 
 def attaching_to(of: Target, functions: tuple[str, ...]) -> Attaching:
     with while_it_runs(of):
-        found = Attaching(of, serving(of), recording.recorder(), functions)
-    for fault in found.redirection.faults:
+        attaching = Attaching(of, serving(of), recording.recorder(), functions)
+    for fault in attaching.redirection.faults:
         note(f"{of.title}: not recorded: {fault}")
-    return found
+    return attaching
 
 
 @contextlib.contextmanager
@@ -95,10 +95,10 @@ def redirected(of: Target, attaching: Attaching, wanted: Wanted, control: Contro
         yield
     finally:
         control.switch(OFF)
-        give_back(of, attaching)
+        restore_code(of, attaching)
 
 
-def give_back(of: Target, attaching: Attaching) -> None:
+def restore_code(of: Target, attaching: Attaching) -> None:
     """Put the code back, unless the process has ended."""
     if not attaching.changes:
         return

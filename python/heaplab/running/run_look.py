@@ -25,23 +25,23 @@ def look(process: str, seconds: float, ask: bool, trim: bool, as_json: bool) -> 
     first, begin = memory_of(of, served.is_c_library), time.monotonic()
     time.sleep(seconds)
     last, passed = memory_of(of, served.is_c_library), time.monotonic() - begin
-    found = Look(of, served, first, last, passed, group_limit(of), lost_children(of, served))
+    seen = Look(of, served, first, last, passed, group_limit(of), lost_children(of, served))
     if asking:
-        found = replace(found, answer=asking.ask())
-        if trim and agreed(found, asking):
+        seen = replace(seen, answer=asking.ask())
+        if trim and agreed(seen, asking):
             before = memory_of(of, served.is_c_library).bytes
-            fault = asking.give_back().fault
+            fault = asking.trim().fault
             after = memory_of(of, served.is_c_library).bytes
-            found = replace(found, came_back=max(0, before - after))
+            seen = replace(seen, came_back=max(0, before - after))
             if fault:
                 click.echo(f"heaplab: {of.title}: {fault}", err=True)
     if as_json:
-        click.echo(look_output.text_of(found))
+        click.echo(look_output.text_of(seen))
     else:
-        look_output.print_look(found, console())
+        look_output.print_look(seen, console())
 
 
-def agreed(found: Look, asking: Asking) -> bool:
+def agreed(seen: Look, asking: Asking) -> bool:
     """Whether memory is to be given back; only on a terminal somebody is there to be asked."""
-    what = f"{found.of.title}: call {asking.question.gives_back}? Threads that allocate wait meanwhile."
+    what = f"{seen.of.title}: call {asking.question.gives_back}? Threads that allocate wait meanwhile."
     return not sys.stdin.isatty() or click.confirm(what, err=True)

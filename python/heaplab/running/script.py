@@ -75,8 +75,8 @@ class Script:
 
 def number_at(area: bytes, base: int, address: int) -> int:
     """A number that calls have left in the area."""
-    found: int = struct.unpack_from("<Q", area, address - base)[0]
-    return found
+    number: int = struct.unpack_from("<Q", area, address - base)[0]
+    return number
 
 
 def text_in(area: bytes) -> bytes:

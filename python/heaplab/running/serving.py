@@ -92,8 +92,8 @@ def unserved(of: Target) -> str:
 
 def beside(of: Target) -> tuple[str, ...]:
     """That a malloc is compiled into the program under names of its own, in words."""
-    found = mallocs_in(of.file)
-    return (beyond_malloc.compiled_in(found),) if found else ()
+    mallocs = mallocs_in(of.file)
+    return (beyond_malloc.compiled_in(mallocs),) if mallocs else ()
 
 
 def in_order(of: Target, program: MappedModule | None, modules: Modules) -> Iterator[MappedModule]:
@@ -104,10 +104,10 @@ def in_order(of: Target, program: MappedModule | None, modules: Modules) -> Iter
     queue = [module for name in wanted if (module := modules.get(name) or by_name.get(Path(name).name))]
     if program:
         queue.insert(0, program)
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for module in queue:
-        if module.path not in found:
-            found[module.path] = None
+        if module.path not in paths:
+            paths[module.path] = None
             yield module
             queue += [by_name[name] for name in elf.needed(module.file) if name in by_name]
 
@@ -135,15 +135,15 @@ def preloaded(of: Target, modules: Modules) -> list[str]:
 
 def modules_of(of: Target) -> Modules:
     """The mapped files that hold code, by path."""
-    found: dict[str, list[Region]] = {}
+    by_name: dict[str, list[Region]] = {}
     for region in regions(of):
         if region.name.startswith("/") and not region.name.endswith(DELETED):
-            found.setdefault(region.name, []).append(region)
+            by_name.setdefault(region.name, []).append(region)
     return {
         path: MappedModule(
             path, of.file if path == str(of.program) else of.inside(path), parts[0].start, tuple(parts)
         )
-        for path, parts in found.items()
+        for path, parts in by_name.items()
         if any("x" in part.permissions for part in parts)
     }
 

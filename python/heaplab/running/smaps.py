@@ -97,12 +97,12 @@ def regions(of: Target) -> list[Region]:
 
 def memory_of(of: Target, is_glibc: bool) -> ProcessMemory:
     """The memory of the process; `is_glibc`: the C library's malloc, whose arenas have a shape, serves it."""
-    found = regions(of)
+    mapped = regions(of)
     of.assert_runs()
     status = status_of(of.pid)
     parts = dict.fromkeys(Part, 0)
-    heaps = arena_heaps(found) if is_glibc else {}
-    for region, kind in with_kinds(found):
+    heaps = arena_heaps(mapped) if is_glibc else {}
+    for region, kind in with_kinds(mapped):
         private, clean = split(region, kind)
         parts[part_of(region, kind, heaps, is_glibc)] += private
         parts[Part.CODE] += clean
@@ -110,16 +110,16 @@ def memory_of(of: Target, is_glibc: bool) -> ProcessMemory:
         {part: size for part, size in parts.items() if size},
         sum(heaps.values()),
         int(status["Threads"]),
-        sum(region.sizes.get(name, 0) for region in found for name in HUGE_PAGES),
-        sum(region.sizes.get("Swap", 0) for region in found),
+        sum(region.sizes.get(name, 0) for region in mapped for name in HUGE_PAGES),
+        sum(region.sizes.get("Swap", 0) for region in mapped),
         int(status["VmPTE"].split()[0]) * KIB,
-        sum(region.sizes.get("LazyFree", 0) for region in found),
+        sum(region.sizes.get("LazyFree", 0) for region in mapped),
     )
 
 
-def with_kinds(found: Sequence[Region]) -> Iterator[tuple[Region, MappingKind]]:
+def with_kinds(mapped: Sequence[Region]) -> Iterator[tuple[Region, MappingKind]]:
     before, kind_before = None, None
-    for region in found:
+    for region in mapped:
         kind = kind_of(region, before, kind_before)
         if not region.name.startswith(KERNEL):
             yield region, kind
@@ -140,14 +140,14 @@ def part_of(region: Region, kind: MappingKind, heaps: dict[int, int], is_glibc: 
     return BY_KIND.get(kind, Part.ANONYMOUS if is_glibc else Part.ALLOCATOR)
 
 
-def arena_heaps(found: Sequence[Region]) -> dict[int, int]:
+def arena_heaps(mapped: Sequence[Region]) -> dict[int, int]:
     """The mappings that are heaps of glibc's arenas, by address, with the number of heaps in each.
 
     A heap begins at a multiple of 64 MiB, which it reserves: what it does not use yet is inaccessible. Full
     heaps side by side are one mapping.
     """
     heaps = {}
-    for region, above in pairwise(found):
+    for region, above in pairwise(mapped):
         if region.start % ARENA or region.name or not region.permissions.startswith("rw"):
             continue
         reserved = above.start == region.end and above.permissions.startswith("---")
@@ -158,5 +158,5 @@ def arena_heaps(found: Sequence[Region]) -> dict[int, int]:
 
 
 def group_limit(of: Target) -> MemoryLimit:
-    found = container.limits(process=of.pid)
-    return MemoryLimit(found.memory, found.memory_left)
+    limits = container.limits(process=of.pid)
+    return MemoryLimit(limits.memory, limits.memory_left)

@@ -29,11 +29,11 @@ def show(source: Watchable, seconds: float, out: TextIO) -> None:
 
 def figures(glance: Glance) -> list[tuple[str, str]]:
     """Labels and texts of what is known."""
-    found = [("resident", units.show(glance.resident, "B"))]
+    values = [("resident", units.show(glance.resident, "B"))]
     if glance.live:
-        found.append(("live", glance.live.text("B")))
+        values.append(("live", glance.live.text("B")))
     if glance.newer:
-        found.append(("live, acquired since", glance.newer.text("B")))
+        values.append(("live, acquired since", glance.newer.text("B")))
     if glance.retained is not None:
-        found.append(("retained", f"{units.show(glance.retained, 'B')} at least"))
-    return [*found, ("outside malloc", units.show(glance.outside, "B"))]
+        values.append(("retained", f"{units.show(glance.retained, 'B')} at least"))
+    return [*values, ("outside malloc", units.show(glance.outside, "B"))]

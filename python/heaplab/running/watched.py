@@ -97,11 +97,11 @@ class WatchedProcess:
             if self._of.has_ended():
                 return None
             raise
-        found = Look(self._of, self._served, memory, memory, 1.0, UNLIMITED, [], answer)
+        look = Look(self._of, self._served, memory, memory, 1.0, UNLIMITED, [], answer)
         said = answer.said.live if answer else None
         live = None if said is None else Estimate(said, said, said)
-        retained = None if live is None else found.retained
-        glance = Glance(self._of.title, memory.bytes, found.beyond, live, retained=retained)
+        retained = None if live is None else look.retained
+        glance = Glance(self._of.title, memory.bytes, look.beyond, live, retained=retained)
         return self._with_sites(glance, self._sites) if self._sites else glance
 
     def _with_sites(self, glance: Glance, sites: WatchedSites) -> Glance:

@@ -102,10 +102,10 @@ class Look:
 
 def findings_of(look: Look) -> list[Finding]:
     """All that holds memory, the most bytes first."""
-    found = [*growing(look), *of_malloc(look), *beyond(look)]
-    if not found or (look.answer is None and len(found) == len(beyond(look))):
-        found.append(unknown(look))
-    return sorted(found, key=lambda holding: -holding.bytes)
+    holdings = [*growing(look), *of_malloc(look), *beyond(look)]
+    if not holdings or (look.answer is None and len(holdings) == len(beyond(look))):
+        holdings.append(unknown(look))
+    return sorted(holdings, key=lambda holding: -holding.bytes)
 
 
 def growing(look: Look) -> list[Finding]:

@@ -29,8 +29,8 @@ Corners = dict[str, tuple[float, ...]]
 
 def corners(arm: Arm) -> Corners:
     """The dimensions of each benchmark, as its program counts them."""
-    found = {number: run(words[0], words[1:], arm) for number, words in CORNERS.items()}
-    return {number: tuple(counted[name] for name in DIMENSIONS) for number, counted in found.items()}
+    counts = {number: run(words[0], words[1:], arm) for number, words in CORNERS.items()}
+    return {number: tuple(counted[name] for name in DIMENSIONS) for number, counted in counts.items()}
 
 
 def run(name: str, options: Sequence[str], arm: Arm) -> dict[str, float]:

@@ -123,11 +123,11 @@ def calibrated(
     of: Subsystem, strategy: LocalKind, arm: Arm, told: Callable[[str], None] = lambda _step: None
 ) -> Calibration:
     """Run the benchmarks under the global allocator `arm`, and local ones above it by turns."""
-    found = [benchmark(of) for benchmark in BENCHMARKS]
+    benchmarks = [benchmark(of) for benchmark in BENCHMARKS]
     fresh: dict[str, tuple[float, ...]] = {}
     aged: dict[str, tuple[float, ...]] = {}
     faults: list[Span] = []
-    for forms in found:
+    for forms in benchmarks:
         winks = forms.program == "growth" and of.episodes > 0
         columns = [GLOBAL, (WINKING if winks else COLUMNS)[strategy]]
         if forms.options:
@@ -142,7 +142,7 @@ def calibrated(
     in_access = [*fresh.pop("II"), *aged.pop("II")]
     spans = [span for number in fresh for span in zip(fresh[number], aged[number], strict=True)]
     tells = {**fresh, "II": tuple(in_access)}
-    rows = [Told(forms.number, tells[forms.number], forms.why_not) for forms in found]
+    rows = [Told(forms.number, tells[forms.number], forms.why_not) for forms in benchmarks]
     rows.append(Told("V", tuple(share for shares in aged.values() for share in shares)))
     return Calibration(tuple(rows), predicted(spans), max(in_access, default=0.0), faults[0])
 

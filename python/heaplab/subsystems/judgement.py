@@ -77,7 +77,7 @@ class Judgement:
         return LocalKind.NONE if self.why_not else self.suits
 
 
-def worth_telling(found: Sequence[Appraised]) -> list[Appraised]:
+def worth_telling(subsystems: Sequence[Appraised]) -> list[Appraised]:
     """Subsystems that share no call site: those that a local allocator suits first, then by their calls.
 
     Of those with about as many calls as the first one, that with the fewest call sites stands for all.
@@ -87,7 +87,7 @@ def worth_telling(found: Sequence[Appraised]) -> list[Appraised]:
         return strategy_of(measured) is not LocalKind.NONE, measured.of.calls
 
     kept: list[Appraised] = []
-    left = list(found)
+    left = list(subsystems)
     while left and len(kept) < MOST:
         suits, calls = max(map(rank, left))
         alike = [measured for measured in left if rank(measured) >= (suits, calls / ABOUT)]

@@ -51,7 +51,7 @@ def chapters(profile: Profile, judged: Sequence[Judgement], corners: Corners) ->
         return []
     bars = [dimensions(judgement, corners) for judgement in judged]
     times = [episodes(profile, judgement) for judgement in judged]
-    found = [
+    parts = [
         Chapter(
             "dimensions",
             "Five dimensions",
@@ -65,8 +65,8 @@ def chapters(profile: Profile, judged: Sequence[Judgement], corners: Corners) ->
     if confirmed:
         promises = [promised(judgement) for judgement in confirmed]
         gains = [local_tables.gains(judged), local_tables.told(judged)]
-        found.append(Chapter("gains", "Promised and confirmed", [OF_GAINS], promises, tables=gains))
-    return found
+        parts.append(Chapter("gains", "Promised and confirmed", [OF_GAINS], promises, tables=gains))
+    return parts
 
 
 def dimensions(judgement: Judgement, corners: Corners) -> Drawing:
@@ -115,10 +115,10 @@ def episodes(profile: Profile, judgement: Judgement) -> Drawing:
 
 def promised(judgement: Judgement) -> Drawing:
     """Seconds less: the promise above the first allocator, and what replays above each confirm."""
-    found = [(confirmed.allocator, confirmed.seconds) for confirmed in judgement.confirmed]
+    confirmed_times = [(confirmed.allocator, confirmed.seconds) for confirmed in judgement.confirmed]
     promise = judgement.promised or (0.0, 0.0)
-    rows = [(f"promised above {found[0][0]}", (promise[0], sum(promise) / 2, promise[1]), NEAR)]
-    rows += [(f"confirmed above {name}", seconds, OWN) for name, seconds in found]
+    rows = [(f"promised above {confirmed_times[0][0]}", (promise[0], sum(promise) / 2, promise[1]), NEAR)]
+    rows += [(f"confirmed above {name}", seconds, OWN) for name, seconds in confirmed_times]
     step = units.scale("s", max(abs(value) for _, seconds, _ in rows for value in seconds) or 1.0)
     with mpl.rc_context(canvas.STYLE):
         figure, (axis,) = canvas.new(1)

@@ -101,16 +101,16 @@ def containers_of(judgement: Judgement) -> list[Type]:
 
     What is an element of another container gets its memory from that one's resource.
     """
-    found: dict[str, Type] = {}
+    by_local: dict[str, Type] = {}
     for site in judgement.measured.of.group.sites:
         frames = judgement.measured.profile.frames(site)
         inner = frames[: first_useful(frames)]
         types = [parsed(class_of(plain(frame.function))) for frame in inner]
         kinds = [kind for kind in types if kind.container and kind.arguments]
         if kinds:
-            found.setdefault(kinds[-1].local, kinds[-1])
-    names = list(found)
-    return [found[name] for name in names if not any(name in other for other in names if other != name)]
+            by_local.setdefault(kinds[-1].local, kinds[-1])
+    names = list(by_local)
+    return [by_local[name] for name in names if not any(name in other for other in names if other != name)]
 
 
 def text_of(judgement: Judgement) -> str:

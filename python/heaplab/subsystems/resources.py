@@ -49,11 +49,11 @@ class Resource:
         return f"{self.name}: {self.fault or 'does its work'}"
 
 
-def told_apart(kind: str, found: Iterable[Subsystem]) -> list[Resource]:
+def told_apart(kind: str, subsystems: Iterable[Subsystem]) -> list[Resource]:
     """Of groups of call sites that overlap, those with the most lives: a release gives all chunks back."""
     kept: list[Resource] = []
     taken: set[int] = set()
-    for of in sorted(found, key=lambda of: (-of.episodes, -len(of.group.sites))):
+    for of in sorted(subsystems, key=lambda of: (-of.episodes, -len(of.group.sites))):
         if taken.isdisjoint(of.group.sites):
             taken.update(of.group.sites)
             kept.append(Resource(kind, of))

@@ -78,8 +78,8 @@ def judgements(
     plain = recording.workload("plain")
     recording.told(f"replaying under {treated[0].allocator}")
     seconds = median(recording.cost(plain.path, treated[0]).seconds for _ in range(TIMED))
-    found = measured(recording, profile, rules, seconds / max(plain.calls, 1))
-    for subsystem in found if rules else worth_telling(found):
+    subsystems = measured(recording, profile, rules, seconds / max(plain.calls, 1))
+    for subsystem in subsystems if rules else worth_telling(subsystems):
         judgement = Judgement(subsystem)
         if judgement.suits is not LocalKind.NONE:
             calibrated = calibration.calibrated(subsystem.of, judgement.suits, treated[0], recording.told)
@@ -89,22 +89,22 @@ def judgements(
 
 
 def measured(recording: Recording, profile: Profile, rules: Sequence[str], call_s: float) -> list[Appraised]:
-    found = counted(recording, groups_of(profile, rules))
-    return [Appraised(subsystem, profile, call_s) for subsystem in found]
+    counts = counted(recording, groups_of(profile, rules))
+    return [Appraised(subsystem, profile, call_s) for subsystem in counts]
 
 
 def counted(recording: Recording, groups: Sequence[Group]) -> list[Subsystem]:
-    found = tool.subsystems(recording.trace, recording.process, [group.sites for group in groups])
-    return [Subsystem(group=group, **counts) for group, counts in zip(groups, found, strict=True)]
+    all_counts = tool.subsystems(recording.trace, recording.process, [group.sites for group in groups])
+    return [Subsystem(group=group, **counts) for group, counts in zip(groups, all_counts, strict=True)]
 
 
 def resources_in_use(recording: Recording, profile: Profile) -> list[Resource]:
     """Monotonic resources whose chunks the recording holds."""
-    found: list[Resource] = []
+    several: list[Resource] = []
     for kind in RESOURCES:
         sites = [site for site in profile.sites if resource_of(profile, site) == kind]
-        found += told_apart(kind, counted(recording, below_functions(profile, sites)))
-    return found
+        several += told_apart(kind, counted(recording, below_functions(profile, sites)))
+    return several
 
 
 def confirmation(recording: Recording, judgement: Judgement, plain: Path, arm: Arm) -> Confirmed:

@@ -74,12 +74,12 @@ class TuningChoice:
 
     def arms_of(self, trials: Sequence[Trial]) -> list[Arm]:
         """The arms of the trials that are not void. A note names a void arm the first time."""
-        found = arms_with(self.catalog, self.baseline.allocator, trials)
-        for arm in found:
+        arms = arms_with(self.catalog, self.baseline.allocator, trials)
+        for arm in arms:
             if arm.void and arm.allocator not in self.void:
                 note(f"{arm.allocator} is void: {arm.void}")
                 self.void[arm.allocator] = arm.void
-        return [arm for arm in found if not arm.void]
+        return [arm for arm in arms if not arm.void]
 
     @property
     def tuned(self) -> Tuned:

@@ -48,8 +48,8 @@ def trials_of(catalog: Catalog, name: str) -> list[Trial]:
 def combinations(rankings: Iterable[Sequence[str]], trials: Sequence[Trial]) -> list[Trial]:
     """For each ranking a trial of its best settings together, without repetition."""
     by_name = {trial.name: trial for trial in trials}
-    found = [combined([by_name[name] for name in ranking], trials) for ranking in rankings]
-    return list(dict.fromkeys(trial for trial in found if len(trial.parts) > 1))
+    trials_together = [combined([by_name[name] for name in ranking], trials) for ranking in rankings]
+    return list(dict.fromkeys(trial for trial in trials_together if len(trial.parts) > 1))
 
 
 def combined(ranked: Sequence[Trial], trials: Sequence[Trial]) -> Trial:
@@ -72,8 +72,8 @@ def options_of(setting: str) -> set[str]:
 
 def joined_lists(settings: Iterable[str]) -> list[str]:
     """The settings, which do not contradict each other, with the lists of one variable joined."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for setting in settings:
         variable, _, value = setting.partition("=")
-        found[variable] = f"{found[variable]}{LISTS[variable][0]}{value}" if variable in found else value
-    return [f"{variable}={value}" for variable, value in found.items()]
+        values[variable] = f"{values[variable]}{LISTS[variable][0]}{value}" if variable in values else value
+    return [f"{variable}={value}" for variable, value in values.items()]

@@ -91,8 +91,8 @@ def is_complete(folder: Path) -> bool:
 
 def without_any_figure(measured: analysis.Analysis) -> dict[str, str]:
     """The arms that gave no figure in any run, each with the first reason."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for run in measured.without_figure:
-        found.setdefault(run.allocator, run.reason)
+        reasons.setdefault(run.allocator, run.reason)
     good = {run.allocator for run in measured.results.runs if run.status is Status.OK}
-    return {name: found[name] for name in measured.allocators if name in found and name not in good}
+    return {name: reasons[name] for name in measured.allocators if name in reasons and name not in good}

@@ -63,7 +63,7 @@ def test_what_could_be_reserved_or_lie_on_the_stack_is_named(
     evidence, ways = tried[program]
     other_way = ways[way]
     assert evidence.profile.chain(other_way.sites[0]).startswith(site)
-    assert other_way.found.startswith(found)
+    assert other_way.calls.startswith(found)
     assert other_way.seconds
     assert other_way.seconds > 0
     assert other_way.measured

@@ -17,8 +17,6 @@ PACKAGE = ROOT / "python" / "heaplab"
 COMMENT_OR_LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])'", re.DOTALL
 )
-STILL_FOUND = {"advise", "gate", "running", "subsystems", "tune"}
-STILL_ONE = {"src/allocators", "tests/scalloc"}
 IT = re.compile(r"\bit_?\b")
 ONE = re.compile(r"\bone_?\b")
 
@@ -78,21 +76,17 @@ def lines_with(name: re.Pattern[str], text: str) -> list[int]:
     return [number for number, line in enumerate(code.splitlines(), 1) if name.search(line)]
 
 
-def cpp_with(name: re.Pattern[str]) -> dict[str, str]:
-    """The folders below `src`, `tests` and their like whose C++ has the name, each with its last place."""
-    places = {}
-    for path in cpp_files():
-        place = path.relative_to(ROOT)
-        for line in lines_with(name, path.read_text()):
-            places["/".join(place.parts[:2])] = f"{place}:{line}"
-    return places
+def cpp_with(name: re.Pattern[str]) -> list[str]:
+    """The places of C++ that have the name."""
+    return [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in cpp_files()
+        for line in lines_with(name, path.read_text())
+    ]
 
 
 def test_no_name_of_cpp_is_a_pronoun() -> None:
-    assert cpp_with(IT) == {}
-    still = cpp_with(ONE)
-    assert {place for folder, place in still.items() if folder not in STILL_ONE} == set()
-    assert STILL_ONE - set(still) == set(), "can leave STILL_ONE"
+    assert cpp_with(IT) == cpp_with(ONE) == []
 
 
 @pytest.mark.parametrize(
@@ -144,11 +138,8 @@ def test_no_name_of_python_is_a_pronoun() -> None:
 
 
 def test_front_end_and_tools_name_a_value_by_what_it_is() -> None:
-    files = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in STILL_FOUND]
-    scripts = [path for folder in ("research", "tools") for path in (ROOT / folder).rglob("*.py")]
-    assert places_that_bind("found", files + scripts) == []
-    for room in STILL_FOUND:
-        assert places_that_bind("found", (PACKAGE / room).rglob("*.py")), f"{room} can leave STILL_FOUND"
+    folders = [PACKAGE, ROOT / "research", ROOT / "tools"]
+    assert places_that_bind("found", [path for folder in folders for path in folder.rglob("*.py")]) == []
 
 
 def places_that_bind(sought: str, files: Iterable[Path]) -> list[str]:

@@ -152,8 +152,8 @@ def test_a_thread_that_computes_keeps_its_registers_and_errno(
 
     with running(guarded, "compute") as pid:
         question = asking(pid)
-        monkeypatch.setattr(question.question, "give_back", add_calls)
-        outcomes = [question.give_back() for _ in range(COMPUTING)]
+        monkeypatch.setattr(question.question, "trim", add_calls)
+        outcomes = [question.trim() for _ in range(COMPUTING)]
     assert {outcome.outcome for outcome in outcomes} == {"answered"}
     assert {outcome.thread for outcome in outcomes} == {pid}
 
@@ -163,7 +163,7 @@ def test_a_busy_process_under_another_malloc_notices_none_either(guarded: Path, 
     with running(guarded, "stdio", environment={"LD_PRELOAD": library}) as pid:
         for _ in range(5):
             asking(pid).ask()
-            asking(pid).give_back()
+            asking(pid).trim()
 
 
 @pytest.mark.parametrize("number", range(1, KILLED + 1))
