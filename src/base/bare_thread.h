@@ -36,11 +36,12 @@ public:
   using body = int (*)(void*);
 
   // Calls run(argument) in a thread that ends with the function, on the processors `where`, or, if the set is
-  // empty, on those of the calling thread. False: the system
-  // refuses, or the function that was started before still runs. Called by one thread at a time.
+  // empty, on those of the calling thread. False: the system refuses, or the function that was started before
+  // still runs. Called by one thread at a time.
   bool start(body run, void* argument, const processor_set& where) {
     if (!is_possible || !has_ended() || !prepare()) return false;
-    // relaxed: the next to read is the kernel, or a thread that the caller makes see this.
+    // relaxed: read next by the kernel, which clears the word, or by a thread that the caller synchronises
+    // with.
     is_alive_.store(1, std::memory_order_relaxed);
     run_ = run, argument_ = argument, where_ = where;
     const errno_keeper keep;

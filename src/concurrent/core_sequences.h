@@ -53,9 +53,10 @@ struct stacks_head {
 };
 inline constexpr std::size_t sequence_kinds_at = offsetof(stacks_head, kind_of_step);
 
-// Where the stacks of each CPU begin, in bytes from the beginning of the table. So an entry of 0 names the
-// zeros with which the table begins, bounds for ever empty and full: a sequence that reads it is refused
-// without a test of its own. Word is an integer of 8 bytes.
+// Where the stacks of each CPU begin, in bytes from the beginning of the table. The table begins with zeros:
+// the bounds of stacks that are empty to a pop and full to a push. An entry of 0 names these, so that a
+// sequence of a CPU without stacks fails as on any empty or full stack, without a test of its own. Word is an
+// integer of 8 bytes.
 template <class Word, unsigned Cpus>
 struct sequence_table {
   // The entry of a CPU whose stacks are stopped: zeros as well.

@@ -25,7 +25,8 @@ public:
   // A trough lies lower than the peak before it, and than the peak or end behind it, by this share of the
   // highest peak.
   static constexpr std::uint64_t depth_share = 8;
-  // A trough is the last moment that is higher than its lowest by at most this share of that depth.
+  // A trough's census is at its last moment whose live bytes exceed its lowest by at most this share of that
+  // depth.
   static constexpr std::uint64_t nearly_share = 8;
   // Bound of the survivors of all moments together, if at each moment as many blocks survive as live.
   static constexpr std::uint64_t most_survivors = std::uint64_t{1} << 25;

@@ -306,7 +306,7 @@ TEST(core_stacks, hand_out_no_block_twice_while_threads_migrate_and_stacks_are_e
   std::vector<token> tokens(std::size_t{threads} * tokens_of_thread);
   atomic<unsigned> twice{0}, running{threads}, popped{0};
   std::vector<std::vector<void*>> left(threads + 1);
-  // relaxed: only who takes a block twice is of interest.
+  // relaxed: the exchange alone tells that a block is taken twice; no other data depends on it.
   const auto take = [&](void* block) {
     if (static_cast<token*>(block)->is_out.exchange(true, std::memory_order_relaxed))
       twice.fetch_add(1, std::memory_order_relaxed);

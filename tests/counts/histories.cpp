@@ -43,7 +43,7 @@ std::size_t work() {
   for (void* const block : blocks) sum += std::strlen(static_cast<char*>(std::memset(block, 0, 1)));
   for (void* const block : blocks) std::free(block);
   std::free(std::aligned_alloc(4096, 5000));
-  // What programs do.
+  // Containers and strings, as in a program.
   std::map<std::string, std::vector<std::string>> index;
   for (unsigned word = 0; word < 500; ++word) {
     std::string text = "a word of the text, number " + std::to_string(word * 7919 % 500);

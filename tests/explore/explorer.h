@@ -101,7 +101,8 @@ private:
   };
 
   void run_once();
-  // Adds the atomics at which the threads of the last run met; whether the exploration has to begin anew.
+  // Notes the atomics that several threads of the last run used. True if one is new, so that the exploration
+  // has to start again.
   bool learn();
   bool meets_at(const void* place) const;
   use& use_of(const void* place);

@@ -100,7 +100,7 @@ TEST(storage, large_free_blocks_keep_a_bounded_number_of_pages) {
   std::size_t pages = 0;
   for (void* const block : first) pages += resident_pages(block, size);
   EXPECT_LE(pages, plain.retained_large_bytes / os_pages::page_bytes() + 2 * count);
-  // Their addresses serve again.
+  // New blocks get the addresses of the freed ones.
   auto second = fill_and_free();
   std::sort(first.begin(), first.end());
   std::sort(second.begin(), second.end());

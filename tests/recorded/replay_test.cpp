@@ -109,7 +109,8 @@ std::vector<census_line> censuses_of(const std::string& path, const std::string&
   return found;
 }
 
-// Blocks of a page and more, of which every second stays: a page without a survivor is between no two.
+// Blocks are longer than a page and every second survives, so that a page without a survivor lies inside a
+// single freed block.
 TEST(replay, tells_at_a_census_what_holds_the_memory) {
   if (!testing::own_pages_are_told()) GTEST_SKIP() << "an emulator runs this";
   constexpr std::uint64_t blocks = 400, bytes = 5000;

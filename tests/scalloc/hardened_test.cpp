@@ -259,7 +259,7 @@ TEST(hardened, arena_place_is_random_within_the_reservation) {
     keyed_platform::key = {process, process};
     arena<traits> tested;
     ASSERT_TRUE(tested.open(gib, huge_page_policy::never));
-    // The records, always as large, come first.
+    // The first span lies behind the records of spans, whose size is the same in every arena.
     places.insert(static_cast<std::size_t>(tested.carve(true, 0)->base - keyed_platform::reserved));
     tested.close();
   }

@@ -18,9 +18,9 @@ namespace {
 using explore::explored_sync;
 using explore::require;
 
-// Others may run behind each call of the system: only then has the call had its effect.
+// Other threads may run after each system call: only then has the call had its effect.
 struct explored_platform : fake_platform {
-  // Called before each.
+  // Called before each system call.
   static inline std::function<void()> at_call;
   // What every table gets, if not null.
   static inline void* table = nullptr;

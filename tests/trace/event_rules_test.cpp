@@ -129,7 +129,7 @@ protected:
             {.stamp = 1, .address = 32, .size = 8, .thread = 0, .site = 2, .kind = kind::calloc}};
   }
 
-  // What is said of all that the file holds; `seen` hears what is given as events.
+  // Reads the whole file, calls `seen` with every event, and returns the faults that the reader names.
   std::vector<std::string> read(const std::function<void(const event&)>& seen = [](const event&) {}) {
     trace_file file(path_);
     for (std::uint32_t process = 0; process < file.processes().size(); ++process) {

@@ -89,7 +89,7 @@ def pairs_of(
 ) -> list[tuple[Cost, Cost]]:
     """Pairs of replays, in which each way is first as often as second; one pair if replays take long.
 
-    No further pair can change that nothing is gained, once the pairs agree on no gain.
+    A gain is what all pairs agree on: without a common one so far, no further pair is measured.
     """
     pairs: list[tuple[Cost, Cost]] = []
     while len(pairs) < rounds and may_gain(pairs) and not (pairs and pairs[0][0].seconds > LONG_S):

@@ -193,7 +193,7 @@ class Expectation(Spec):
 class Experiment(Spec):
     id: str
     title: str
-    publication: str = ""  # empty: of none
+    publication: str = ""  # empty: the experiment is of no publication
     figure: str = ""  # "Figure 12", "Table 8"
     claim: str  # one sentence
     aspect: Aspect | str = ""  # in the file its id, in a campaign the aspect itself; empty: none

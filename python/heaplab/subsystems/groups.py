@@ -30,7 +30,7 @@ def groups_of(profile: Profile, rules: Sequence[str]) -> list[Group]:
 
 
 def by_rule(profile: Profile, rule: str) -> Group:
-    """The call sites below functions, with their namespaces, or files that have the text in their name."""
+    """The call sites with a frame whose function, namespaces included, or file has the text in its name."""
     sites = tuple(
         site.number
         for site in profile.sites

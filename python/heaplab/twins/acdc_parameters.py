@@ -49,7 +49,7 @@ class Parameters:
         return size, liveness, self.objects(size, liveness)
 
     def class_bytes(self) -> tuple[float, float]:
-        """The mean bytes of a class, and of a half when it is met in the middle, as a tick's end meets it."""
+        """The mean bytes of a class, and of half the class that a random byte belongs to."""
         size, _, count = self.classes(100_000, np.random.default_rng(SEED))
         whole = (size * count).astype(float)
         return float(whole.mean()), float((whole**2).mean() / (2 * whole.mean()))

@@ -7,7 +7,7 @@ from heaplab.twins.survival import STEPS, life_class, of_lives
 from heaplab.twins.twin_file import Errors
 
 POINTS = 200  # of the curve of live bytes, after its first ones
-SMALLEST = 0.01  # of the peak: less than this lives, and no relative error is taken
+SMALLEST = 0.01  # of the peak: where less is live, a relative error says nothing and is left out
 
 
 def errors(twin: Lives, recorded: Lives) -> Errors:

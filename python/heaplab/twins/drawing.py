@@ -97,9 +97,10 @@ def births_of(twin: Twin, phase: Phase, random: np.random.Generator) -> Births:
 
 
 def runs_of(age: Array, span: float, runs: int) -> Array:
-    """The number of the run of each block of a size. `age`: the longest first; `span`: bytes of a run.
+    """The number of the run to which each block of a size belongs; a run is blocks that die together.
 
-    The lifetimes of a run fall from block to block as if all died together: by so much as is born meanwhile.
+    `age` has the lifetimes, the longest first, in bytes that the program allocates meanwhile: in a run they
+    fall from block to block by what is allocated between the two. `span`: all bytes of a run.
     """
     level = np.unique(np.floor((age[:1] - age) / max(span, 1.0)), return_inverse=True)[1]
     blocks = np.bincount(level)

@@ -190,8 +190,8 @@ public:
 private:
   enum class contents : bool { any, zeros };
 
-  // Whether the class of a request is looked up, for all that the caller does not see itself. Hardened, that
-  // of a block of no bytes is not: 0 - 1 is the largest number.
+  // Whether try_allocate may look a request up in the table of sizes; that of calling_core compares the size
+  // itself. Hardened, a request of 0 bytes goes the slow way: 0 - 1 is the largest number.
   HEAPLAB_FAST_PATH static bool is_looked_up(std::size_t bytes) {
     if (Config.core_caches) return true;
     constexpr std::size_t most = traits::classes::lookup_limit - Config.canary_bytes;

@@ -103,7 +103,8 @@ private:
   static constexpr unsigned largest_region_log2 = largest_block_log2, least_region_log2 = 21;
   // Where the heap begins in every run, if the addresses are free: below those that Linux gives out itself.
   static constexpr std::uint64_t usual_start = std::uint64_t{0x30} << largest_region_log2;
-  // Of each class, touched when the heap begins: a page fault later is no instruction, but time.
+  // Bytes of each of the smallest classes that are touched when the heap begins. Page faults execute no
+  // instructions of the program, but later ones would take time.
   static constexpr std::size_t touched_bytes = std::size_t{64} << 10, touched_classes = 28;
 
   using stack = concurrent::neighbour_stack<concurrent::std_sync,

@@ -180,7 +180,7 @@ bool trace_file::reject(const index_entry& frame, const std::string& fault) {
   return false;
 }
 
-// A frame may be read several times.
+// Notes a fault once: a damaged frame may be read several times.
 void trace_file::blame(const std::string& fault) {
   if (std::ranges::find(damage_, fault) == damage_.end()) damage_.push_back(fault);
 }

@@ -73,7 +73,7 @@ private:
   struct alignas(cache_line_bytes) shared_place {
     atomic<std::uint32_t> number;
   };
-  // One of the threads that follow each other in the same place.
+  // The state of a thread. When a thread ends, another follows it with the same `thread`.
   struct life {
     unsigned thread;
     std::uint64_t number;  // no other thread has it

@@ -320,7 +320,7 @@ def test_ctrl_c_keeps_what_is_known(recorded: Recorded) -> None:
         "--process",
         str(recorded.numbers["leak"]),
         "--allocators",
-        "glibc,llheap,scalloc,scalloc-hardened",  # enough to go on for longer than a signal may take
+        "glibc,llheap,scalloc,scalloc-hardened",  # so many that replays still go on when the signal arrives
     ]
     command = [sys.executable, "-m", "heaplab", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

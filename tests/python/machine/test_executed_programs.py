@@ -79,7 +79,7 @@ def test_the_kind_of_a_file_is_the_reason_also_of_a_script(tmp_path: Path, quick
         "which preloaded libraries need",
         f"{whole} statically, so no library can be preloaded into it",
     }
-    assert len(found) == 2  # also where a look met a process
+    assert len(found) == 2  # one line for each of the two programs, whether or not it was seen while it ran
     said = called(tmp_path, "trace", "x.trace")
     assert "; 2 programs not seen" in " ".join(said.stdout.split())
     assert "; nothing of its memory is known here" in said.stderr

@@ -51,7 +51,7 @@ def test_make_test_installs_every_program_and_ready_made_allocator_of_the_catalo
 
 @pytest.fixture
 def shadowing(tmp_path: Path) -> Path:
-    """A folder before all others on PATH, in which nobody sleeps."""
+    """A folder that goes before all others on PATH, with a `sleep` that ends at once."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script(folder / "sleep", "exit 0\n")

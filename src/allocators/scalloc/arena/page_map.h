@@ -1,6 +1,6 @@
 // Which list of a thread takes the free blocks of a span (free_lists.h): a byte for every 16 KiB of the
-// arena. So free finds the list by one load, and 64 spans share a cache line of the map, where each has a
-// record of its own.
+// arena. So free finds the list by one load, from a map of which one cache line tells of 64 spans; of their
+// records each is on a line of its own.
 //
 //   | bytes of fine spans ->  ...  <- bytes of coarse spans |
 //

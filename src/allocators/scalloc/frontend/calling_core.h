@@ -152,7 +152,7 @@ public:
     lab_type* const owner = span.owner(std::memory_order_acquire);
     if (looks_free(Life, block) && is_cached(span.class_index.load(std::memory_order_relaxed), block))
       refuse_double_free(block);
-    // The owner's own free looks for the block in the owner's lists; an orphan has none to look.
+    // An owner's own free looks for the block in the owner's lists. An orphan has no owner, so look here.
     if (owner == &Life.orphanage && is_free_already(Life, *owner, span, block)) refuse_double_free(block);
     if (owner == nullptr || owner == &Life.orphanage) return send_home(Life, none_, span, block);
     const use in_use(owner);
@@ -419,7 +419,7 @@ private:
   // itself.
   static constinit inline thread_local std::uint32_t children_ = 0;
 
-  // Where there are no restartable sequences.
+  // Number threads where there are no restartable sequences, which tell the CPU.
   static constinit inline typename Traits::template atomic<std::uint32_t> numbered_{0};
   static constinit inline thread_local std::uint32_t number_ = 0;
 

@@ -113,7 +113,7 @@ class core_local_labs {
 
 public:
   static constexpr bool has_fast_path = false;
-  // Another thread may have been at work in the same buffer.
+  // At a fork another thread may have been at work in the buffer of the thread that survives in the child.
   static constexpr bool survivor_is_whole = false;
 
   // Holds the lock of a buffer while an operation uses the buffer. The thread may have no buffer: null.
@@ -181,7 +181,7 @@ public:
     static lab_type* held_by_thread() { return held_; }
 
   private:
-    // A signal handler that forks finds the lock held before held_ says so.
+    // In this order, because a signal handler may fork here: a lock that held_ names is held.
     static void hold(lab_type* lab) {
       std::atomic_signal_fence(std::memory_order_seq_cst);
       held_ = lab;

@@ -39,8 +39,8 @@ public:
     return lab;
   }
 
-  // By a thread that has the buffer and does not use the buffer again. Where the buffer is the thread's own,
-  // nobody else gets it before it is put back, so that others may begin and end while it is emptied.
+  // Called by the thread of the buffer, when it uses the buffer for the last time. A buffer of one thread is
+  // emptied without the lock: nobody else gets the buffer before it is put back.
   void detach(span_life<Traits>& life, lab_type& lab) {
     if constexpr (policy::has_fast_path) {
       empty(life, lab);

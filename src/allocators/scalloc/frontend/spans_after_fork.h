@@ -27,10 +27,11 @@ void span_life<Traits>::refill_torn_lists() {
   });
 }
 
-// A buffer names a span before the span becomes hot (take_reusable), and until the span is hot no more
+// A buffer names a span from before it becomes hot (take_reusable) until after it has ceased to be hot
 // (allocate_slow, abandon). So the buffer of a vanished thread names all its hot spans that have blocks, and
-// maybe spans that are not hot, or not its own. Where the thread stood between the change of a span's counts
-// and of its word, the counts would take the frees that follow for frees too many.
+// maybe spans that are not hot, or not its own. If the fork came after a change of a span's counts and before
+// the change of the word that goes with it, the counts are wrong, and later frees would look like double
+// frees.
 template <class Traits>
 void span_life<Traits>::repair_hot_spans(lab_type& local) {
   for (unsigned index = 0; index < classes::count; ++index) {

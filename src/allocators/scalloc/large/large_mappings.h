@@ -84,7 +84,7 @@ public:
     return guarded(with_huge_pages(resized, bytes), bytes, sparse);
   }
 
-  // Live or sealed.
+  // Precondition: the block is live or sealed.
   void release(void* block, std::size_t bytes) {
     forget(block, bytes);
     auto* const start = static_cast<char*>(block);

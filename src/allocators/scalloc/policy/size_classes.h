@@ -46,8 +46,9 @@ inline constexpr unsigned reciprocal_shift = 44;
 template <const config& Config>
 class size_classes {
   static constexpr std::size_t linear_limit = Config.linear_class_limit;
-  // realloc makes blocks from this size on grow ahead (growth_percent), as smaller ones are copied fast; and
-  // to sizes from `copied_dear` on by growth_ahead_percent.
+  // Where realloc grows a block to such a size, the new block is larger than asked for, so that the next
+  // growth copies nothing: from `grows_ahead_from` on by growth_percent, from `copied_dear` on by
+  // growth_ahead_percent. Smaller blocks are copied fast.
   static constexpr std::size_t grows_ahead_from = 256, copied_dear = 32 * kib;
   // Bytes of the cached blocks of a class; of large ones (large_cached).
   static constexpr std::size_t cached_bytes = 64 * kib, large_cached_bytes = 256 * kib;

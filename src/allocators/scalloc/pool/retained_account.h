@@ -42,9 +42,9 @@ public:
   std::int64_t sum(unsigned columns) const { return account_.sum(columns); }
   bool is_valid() const { return account_.is_valid(); }
 
-  // Calls purge(column, bytes) with what no get of the column needed for a decay period: the least that the
-  // column retained at any moment of it, which is two windows or a longer one. `now` is in ms. Most calls
-  // only compare two times.
+  // Calls purge(column, bytes) with the least that the column retained at any moment of the last decay period
+  // (two windows, or a longer one): no get needed those bytes. `now` is in ms. Most calls only compare two
+  // times.
   template <class Purge>
   void end_window(unsigned columns, std::int64_t now, Purge&& purge) {
     std::int64_t since = window_start_.load(std::memory_order_relaxed);

@@ -154,8 +154,8 @@ public:
     });
   }
 
-  // Called by the background purge thread. False: little is retained, and no column has a quota for more: the
-  // thread that must be granted more asks for a purge (after_grant).
+  // Called by the background purge thread. False: little is retained, and the purge thread may end: no column
+  // has a quota for much more, and the thread that needs a larger one asks for a purge (after_grant).
   bool retains_much() { return retained_.shrink_quotas(columns()) >= worth_a_purge_thread; }
 
   // How many ms after `now` decay() purges again at the earliest.

@@ -11,8 +11,8 @@ namespace heaplab::scalloc {
 // less and leaves more of a block unused.
 inline constexpr std::size_t shrink_divisor = 2;
 
-// Whether a block of `usable` bytes may have been allocated with so many, as a sized delete tells. `span`:
-// the block's, null for a large one.
+// Whether a block with `usable` bytes may have been allocated for `bytes`, the size that a sized delete
+// passes. `span` is the block's, null for a large block.
 template <class Traits>
 bool may_be_size_of(const span<Traits>* span, std::size_t usable, std::size_t bytes, std::size_t alignment,
                     bool was_resized) {
