@@ -70,14 +70,11 @@ FACTORS: dict[str, list[str | int]] = {
 def programs() -> list[Program]:
     mixes = itertools.product(FACTORS["sizes"], FACTORS["distribution"])
     plain = [values[0] for values in list(FACTORS.values())[2:]]
-    mixed = [Program(*mix, *plain) for mix in mixes]  # type: ignore[arg-type]
+    mixed = [Program(*mix, *plain) for mix in mixes]
     draw = random.Random(SEED)
     shown = {triple for program in mixed for triple in triples(program)}
     while len(mixed) < PROGRAMS:
-        drawn = [
-            Program(*(draw.choice(values) for values in FACTORS.values()))  # type: ignore[arg-type]
-            for _ in range(CANDIDATES)
-        ]
+        drawn = [Program(*(draw.choice(values) for values in FACTORS.values())) for _ in range(CANDIDATES)]
         best = max(drawn, key=lambda program: len(triples(program) - shown))
         mixed.append(best)
         shown |= triples(best)

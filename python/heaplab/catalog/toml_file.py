@@ -3,7 +3,7 @@
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from heaplab.errors import UsageError, fault_of
 from heaplab.files import regular_file
@@ -52,7 +52,7 @@ def checked(kind: type[Kind], path: Path | str, content: dict[str, Any], place: 
     from pydantic import ValidationError
 
     try:
-        parsed: Kind = checker(kind).validate_python(content)  # type: ignore[arg-type]
+        parsed: Kind = cast(Any, checker)(kind).validate_python(content)
     except ValidationError as error:
         raise UsageError(f"{path}: {place}{fault_of(error, '(file)')}") from error
     return parsed

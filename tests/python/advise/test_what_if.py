@@ -43,9 +43,9 @@ def test_what_the_survivors_pin_in_their_own_heap_is_no_gain() -> None:
     """64 blocks lie in a page, of which 1 in 100 survives: 1 - 0.99^64 of the pages stay."""
     profile = SimpleNamespace(sites=[SimpleNamespace(number=1, most_blocks=MOST, most_bytes=MOST * BLOCK)])
     stays = int(MOST * BLOCK * (1 - 0.99**64))
-    assert estimate(census(400_000), (1,), profile) == 400_000 - (stays - SURVIVORS * BLOCK)  # type: ignore[arg-type]
+    assert estimate(census(400_000), (1,), profile) == 400_000 - (stays - SURVIVORS * BLOCK)
 
 
 def test_sites_whose_pages_others_pin_too_are_estimated_at_nothing() -> None:
     profile = SimpleNamespace(sites=[])
-    assert estimate(census(400_000, 900_000), (2,), profile) == 0  # type: ignore[arg-type]
+    assert estimate(census(400_000, 900_000), (2,), profile) == 0

@@ -36,7 +36,7 @@ def warmer(slow: Sequence[int] = (), **given: object) -> tuple[Warmer, list[int]
         asked.append(size)
         return size * PACE * (10 if len(asked) - 1 in slow else 1)
 
-    return Warmer(touch=touch, pace=lambda: PACE, **given), asked  # type: ignore[arg-type]
+    return Warmer(touch=touch, pace=lambda: PACE, **given), asked
 
 
 def needed(

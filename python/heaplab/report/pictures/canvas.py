@@ -95,8 +95,8 @@ def to_svg(figure: Figure, alt: str) -> str:
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
         # savefig draws twice, for the layout alone and for the file.
-        canvas = FigureCanvasSVG(figure)
-        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
