@@ -1,1 +1,1 @@
-"""What `heaplab look` and `watch` tell of a process: its malloc, its memory, what malloc says; and `with`."""
+"""What `look`, `watch` and `record --pid` do with a process that runs, and tell of its memory; and `with`."""

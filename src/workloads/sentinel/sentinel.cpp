@@ -1,6 +1,6 @@
 // A point in the space of ways to use a heap: sizes, how many objects live, in which order they die, in how
 // many threads, how many are freed by others, what is written into them, and pauses. The suite `sentinel` is
-// sixty such points, which a rule chooses (tools/sentinel.py).
+// sixty such points, which a rule chooses (research/sentinel.py).
 #include <algorithm>
 #include <cstdint>
 #include <span>

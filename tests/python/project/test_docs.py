@@ -38,6 +38,14 @@ def test_the_design_of_the_front_end_and_the_glossary_name_files_that_exist() ->
         assert absent == []
 
 
+def test_pages_name_files_that_exist_or_the_commit_that_has_them() -> None:
+    path = re.compile(r"`((?:docs|include|research|src|tests|tools)/[\w./-]+\w\.[a-z]+)[^`]*`( of commit)?")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")]
+    named = [match for page in pages for match in path.finditer(page.read_text())]
+    assert len(named) > 100
+    assert [match[1] for match in named if not (match[2] or (ROOT / match[1]).exists())] == []
+
+
 def test_the_design_of_the_front_end_names_every_room() -> None:
     rooms = {path.parent.name for path in (ROOT / "python" / "heaplab").glob("*/__init__.py")}
     table = (ROOT / "docs/design-front-end.md").read_text()
