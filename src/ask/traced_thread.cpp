@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "ask/numbers_in_text.h"
+#include "base/assertion.h"
 
 namespace heaplab::ask {
 
@@ -86,6 +87,7 @@ std::optional<traced_thread> traced_thread::stopped(pid_t process, pid_t thread,
 }
 
 bool traced_thread::interrupt() const {
+  HEAPLAB_ASSERT(thread_ > 0);
   return ::ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0;
 }
 
@@ -181,11 +183,13 @@ std::vector<std::byte> traced_thread::vector_registers() const {
 }
 
 bool traced_thread::set_vector_registers(const std::vector<std::byte>& wanted) {
+  HEAPLAB_ASSERT(!wanted.empty() && wanted.size() <= vector_bytes);
   iovec place{const_cast<std::byte*>(wanted.data()), wanted.size()};
   return ::ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &place) == 0;
 }
 
 bool traced_thread::set(const registers& wanted) const {
+  HEAPLAB_ASSERT(thread_ > 0);
   return ::ptrace(PTRACE_SETREGS, thread_, nullptr, &wanted) == 0;
 }
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/assertion.h"
+
 namespace heaplab::testing {
 
 // Hides a value from the compiler, which would otherwise warn about the calls under test or optimise them
@@ -22,6 +24,7 @@ struct freer {
 using block = std::unique_ptr<void, freer>;
 
 inline bool aligned(const void* address, std::size_t alignment) {
+  HEAPLAB_ASSERT(alignment > 0);
   return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/assertion.h"
 #include "check/blocks.h"
 #include "check/ending.h"
 
@@ -29,6 +30,7 @@ struct link {
 // Allocates blocks of `size` until malloc refuses or `most` bytes are served, frees them and returns their
 // bytes.
 inline std::size_t use_up(std::size_t size, std::size_t most = SIZE_MAX) {
+  HEAPLAB_ASSERT(size >= sizeof(link));
   link* all = nullptr;
   std::size_t bytes = 0;
   while (bytes < most) {

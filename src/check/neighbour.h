@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/assertion.h"
+
 namespace heaplab::check {
 
 class neighbour {
@@ -12,7 +14,8 @@ public:
   neighbour(const char* own_path, const char* name) {
     const char* const slash = std::strrchr(own_path, '/');
     const int folder = slash == nullptr ? 0 : static_cast<int>(slash - own_path) + 1;
-    std::snprintf(path_, sizeof path_, "%.*s%s", folder, own_path, name);
+    [[maybe_unused]] const int length = std::snprintf(path_, sizeof path_, "%.*s%s", folder, own_path, name);
+    HEAPLAB_ASSERT(length > 0 && length < PATH_MAX);
   }
   char* path() { return path_; }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/assertion.h"
+
 namespace heaplab::moving {
 
 namespace {
@@ -133,6 +135,7 @@ private:
   }
 
   void add_displacement(std::size_t at, std::uint64_t displacement) {
+    HEAPLAB_ASSERT(at + displacement_bytes <= to_.code.size());
     to_.displacements.push_back(at);
     for (std::size_t byte = 0; byte < displacement_bytes; ++byte)
       to_.code[at + byte] = static_cast<std::uint8_t>(displacement >> 8 * byte);
@@ -171,6 +174,7 @@ moved_entry move_entry(std::uint64_t address, std::span<const std::uint8_t> func
     has_ended = has_ended || ends(*instruction);
     found.replaced += instruction->size;
   }
+  HEAPLAB_ASSERT(found.replaced <= function.size());
   if (!has_ended) code.go_on_at(at);
   // What is padding is no function's, and no jump leads there.
   rest = function.first(function.size() - std::min(function.size(), padding));

@@ -49,7 +49,10 @@ public:
   }
 
   // A number in [0, bound).
-  unsigned below(unsigned bound) { return static_cast<unsigned>(next() % bound); }
+  unsigned below(unsigned bound) {
+    HEAPLAB_ASSERT(bound > 0);
+    return static_cast<unsigned>(next() % bound);
+  }
 
 private:
   std::uint64_t state_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/assertion.h"
 #include "check/children.h"
 #include "check/model/operation.h"
 #include "check/model/shadow_heap.h"
@@ -22,6 +23,7 @@ public:
   fault_text() {
     verdict::text = static_cast<char*>(
         mmap(nullptr, verdict::longest, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    HEAPLAB_ASSERT(verdict::text != MAP_FAILED);
   }
   void clear() { verdict::text[0] = '\0'; }
   const char* get() const { return verdict::text; }

@@ -46,6 +46,7 @@ private:
   };
 
   void tell(worker& member, const operation& task) {
+    HEAPLAB_ASSERT(&member != workers_);  // thread 0 is the caller
     member.task = task;
     if (!member.runs && pthread_create(&member.thread, nullptr, work, &member) != 0)
       verdict::fault("pthread_create failed");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/assertion.h"
 #include "probes/off_heap_pages.h"
 #include "workloads/acdc/class_plan.h"
 #include "workloads/acdc/lifetime_class.h"
@@ -29,6 +30,7 @@ public:
   void advance() { ++time_; }
 
   void insert(lifetime_class others, std::uint64_t liveness) {
+    HEAPLAB_ASSERT(liveness == permanent || (0 < liveness && liveness <= max_liveness_));
     (liveness == permanent ? permanent_ : expiring_at(time_ + liveness + delay_)).append(others);
   }
 

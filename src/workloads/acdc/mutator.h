@@ -1,6 +1,7 @@
 // One thread of ACDC (paper section 2).
 #pragma once
 
+#include "base/assertion.h"
 #include "base/bits.h"
 #include "probes/thread_team.h"
 #include "probes/tick_clock.h"
@@ -31,6 +32,7 @@ struct common_ground {
 
 // Removes one holder of a lifetime-size-class; true for the last holder.
 inline bool let_go(lifetime_size_class& held) {
+  HEAPLAB_ASSERT(held.holders.load(std::memory_order_relaxed) > 0);
   // acq_rel: the last holder sees the writes of all earlier holders.
   return held.holders.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }

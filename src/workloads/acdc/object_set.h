@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/assertion.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/cache_line.h"
@@ -131,6 +132,7 @@ inline void link_cells(const object_set& set, std::size_t cell) {
 // Allocates the objects of an empty set.
 template <class Heap>
 void allocate_objects(Heap& heap, object_set& set, const placement& where) {
+  HEAPLAB_ASSERT(set.first == nullptr && set.count > 0);
   if (where.one_block) {
     const std::size_t bytes = where.cell(set.size) * set.count;
     set.first = static_cast<std::byte*>(where.alignment == 1 ? heap.allocate(bytes)

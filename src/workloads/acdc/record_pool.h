@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 
+#include "base/assertion.h"
 #include "base/cache_line.h"
 #include "probes/off_heap_pages.h"
 #include "workloads/acdc/give_up.h"
@@ -31,6 +32,7 @@ public:
   }
 
   void put(Record* record) {
+    HEAPLAB_ASSERT(record != nullptr && record != free_);
     record->next = free_;
     free_ = record;
   }

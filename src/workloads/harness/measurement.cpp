@@ -1,8 +1,10 @@
 #include "workloads/harness/measurement.h"
 
+#include <cmath>
 #include <string>
 #include <system_error>
 
+#include "base/assertion.h"
 #include "probes/machine_memory.h"
 #include "workloads/harness/usage_error.h"
 #include "workloads/harness/value_text.h"
@@ -114,12 +116,14 @@ measurement::measurement(const service_options& services, const size_mix& sizes)
 }
 
 void measurement::start() {
+  HEAPLAB_ASSERT(start_ticks_ == 0 && !stopped_);
   if (counters_) counters_->start();
   start_usage_ = probes::resource_usage::now();
   start_ticks_ = probes::read_ticks();
 }
 
 void measurement::stop() {
+  HEAPLAB_ASSERT(start_ticks_ != 0 && !stopped_);
   const double wall = elapsed();
   const probes::resource_usage used = probes::resource_usage::now() - start_usage_;
   if (counters_) counters_->stop();
@@ -154,6 +158,7 @@ heap_memory measurement::read_memory() const {
 }
 
 series& measurement::add_series(const char* name, const char* unit, std::size_t capacity) {
+  HEAPLAB_ASSERT(series_count_ < series_.size() && start_ticks_ == 0);
   series& added = series_[series_count_++];
   added = series(name, unit, pages_.array<point>(capacity));
   return added;
@@ -161,6 +166,7 @@ series& measurement::add_series(const char* name, const char* unit, std::size_t 
 
 void measurement::add_metric(const char* name, double value, const char* unit) {
   if (metric_count_ == metrics_.size()) throw run_error("too many metrics");
+  HEAPLAB_ASSERT(std::isfinite(value));
   metrics_[metric_count_++] = {name, unit, value};
 }
 

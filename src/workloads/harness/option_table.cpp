@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "base/assertion.h"
 #include "workloads/harness/usage_error.h"
 #include "workloads/harness/value_text.h"
 
@@ -20,6 +21,7 @@ template <class Number>
 option number_option(std::string name, Number& variable, range<Number> allowed, std::string help,
                      reader<Number> read, std::string (*show)(Number), std::string kind,
                      std::string examples) {
+  HEAPLAB_ASSERT(allowed.least <= variable && variable <= allowed.most);
   option made;
   made.name = std::move(name);
   made.help = std::move(help);
@@ -60,30 +62,29 @@ std::string join(const std::vector<std::string>& words) {
 }  // namespace
 
 void option_table::count(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
-  options_.push_back(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help),
-                                                  read_count, show_count, "COUNT", "a count (1000, 10k)"));
+  add(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help), read_count,
+                                   show_count, "COUNT", "a count (1000, 10k)"));
 }
 
 void option_table::integer(std::string name, std::int64_t& variable, range<std::int64_t> allowed,
                            std::string help) {
-  options_.push_back(number_option<std::int64_t>(std::move(name), variable, allowed, std::move(help),
-                                                 read_integer, show_integer, "NUMBER",
-                                                 "a whole number (5, -5)"));
+  add(number_option<std::int64_t>(std::move(name), variable, allowed, std::move(help), read_integer,
+                                  show_integer, "NUMBER", "a whole number (5, -5)"));
 }
 
 void option_table::size(std::string name, std::uint64_t& variable, count_range allowed, std::string help) {
-  options_.push_back(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help),
-                                                  read_size, show_size, "SIZE", "a size (64, 8KiB, 2GB)"));
+  add(number_option<std::uint64_t>(std::move(name), variable, allowed, std::move(help), read_size, show_size,
+                                   "SIZE", "a size (64, 8KiB, 2GB)"));
 }
 
 void option_table::percent(std::string name, double& variable, std::string help) {
-  options_.push_back(number_option<double>(std::move(name), variable, {0, 100}, std::move(help), read_percent,
-                                           show_percent, "PERCENT", "a percentage (10, 12.5%)"));
+  add(number_option<double>(std::move(name), variable, {0, 100}, std::move(help), read_percent, show_percent,
+                            "PERCENT", "a percentage (10, 12.5%)"));
 }
 
 void option_table::duration(std::string name, double& variable, range<double> allowed, std::string help) {
-  options_.push_back(number_option<double>(std::move(name), variable, allowed, std::move(help), read_duration,
-                                           show_seconds, "DURATION", "a duration (2s, 200ms, 5m)"));
+  add(number_option<double>(std::move(name), variable, allowed, std::move(help), read_duration, show_seconds,
+                            "DURATION", "a duration (2s, 200ms, 5m)"));
 }
 
 void option_table::flag(std::string name, bool& variable, std::string help) {
@@ -93,7 +94,7 @@ void option_table::flag(std::string name, bool& variable, std::string help) {
   made.standard = variable ? "on" : "off";
   made.flag = &variable;
   made.write = [&variable](probes::json_line& json) { json.value(variable); };
-  options_.push_back(std::move(made));
+  add(std::move(made));
 }
 
 void option_table::text(std::string name, std::string& variable, std::string help) {
@@ -108,7 +109,7 @@ void option_table::text(std::string name, std::string& variable, std::string hel
     variable = text;
   };
   made.write = [&variable](probes::json_line& json) { json.value(std::string_view(variable)); };
-  options_.push_back(std::move(made));
+  add(std::move(made));
 }
 
 void option_table::choice(std::string name, std::size_t& variable, std::vector<std::string> words,
@@ -121,6 +122,7 @@ void option_table::choice(std::string name, std::size_t& variable, std::vector<s
 void option_table::add_choice(std::string name, std::vector<std::string> words,
                               std::function<std::size_t()> current, std::function<void(std::size_t)> set,
                               std::string help) {
+  HEAPLAB_ASSERT(current() < words.size());
   option made;
   made.name = std::move(name);
   made.help = std::move(help);
@@ -133,6 +135,11 @@ void option_table::add_choice(std::string name, std::vector<std::string> words,
     set(static_cast<std::size_t>(found - words.begin()));
   };
   made.write = [words, current](probes::json_line& json) { json.value(std::string_view(words[current()])); };
+  add(std::move(made));
+}
+
+void option_table::add(option made) {
+  HEAPLAB_ASSERT(std::ranges::find(options_, made.name, &option::name) == options_.end());
   options_.push_back(std::move(made));
 }
 

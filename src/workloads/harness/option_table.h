@@ -86,6 +86,7 @@ public:
   const std::vector<option>& options() const { return options_; }
 
 private:
+  void add(option made);
   void add_choice(std::string name, std::vector<std::string> words, std::function<std::size_t()> current,
                   std::function<void(std::size_t)> set, std::string help);
 

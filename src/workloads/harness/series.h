@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "base/assertion.h"
+
 namespace heaplab::harness {
 
 struct point {
@@ -19,6 +21,7 @@ public:
   series(const char* name, const char* unit, std::span<point> room) : name_(name), unit_(unit), room_(room) {}
 
   void add(double time, double value) {
+    HEAPLAB_ASSERT(!room_.empty());
     if (offered_++ % stride_ != 0) return;
     if (size_ == room_.size()) {
       thin_out();
