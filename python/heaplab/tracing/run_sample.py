@@ -8,7 +8,7 @@ from heaplab.screen.exit_status import DAMAGED, DONE
 from heaplab.screen.notes import note
 from heaplab.text.units import counted
 from heaplab.traces.profile import Profile
-from heaplab.traces.sample_file import Head, SampleFile, Snapshot, file_and_number, is_sample
+from heaplab.traces.sample_file import SampleFile, Snapshot, file_and_number, is_sample
 from heaplab.tracing import sample_terminal
 from heaplab.tracing.sampled_callers import SampledMoment, moment_of
 
@@ -20,6 +20,12 @@ def moments_of(place: Path, process: int | None) -> tuple[list[SampledMoment], b
 
     Raises UsageError if there is no such snapshot or process.
     """
+    file, looks = looks_of(place, process)
+    return [moment_of(file.path, file.head, *look) for look in looks], not file.damage
+
+
+def looks_of(place: Path, process: int | None) -> tuple[SampleFile, list[tuple[Snapshot, int]]]:
+    """The same without names: snapshots, and the number of the process in each."""
     path, number = file_and_number(place)
     file = SampleFile(path)
     snapshots: list[Snapshot] = []
@@ -30,10 +36,10 @@ def moments_of(place: Path, process: int | None) -> tuple[list[SampledMoment], b
         raise UsageError(f"{place}: the file has {len(snapshots)} snapshots")
     if file.damage:
         note(f"{path}: {file.damage}")
-    return of_process(path, file.head, snapshots, process), not file.damage
+    return file, of_process(path, snapshots, process)
 
 
-def of_process(path: Path, head: Head, snapshots: list[Snapshot], process: int | None) -> list[SampledMoment]:
+def of_process(path: Path, snapshots: list[Snapshot], process: int | None) -> list[tuple[Snapshot, int]]:
     last = snapshots[-1]
     if process is not None and process >= len(last.processes):
         raise UsageError(f"--process {process}: {path} has processes 0 to {len(last.processes) - 1}")
@@ -42,7 +48,7 @@ def of_process(path: Path, head: Head, snapshots: list[Snapshot], process: int |
     number = max(range(len(last.processes)), key=lambda place: last.processes[place].acquired.bytes)
     key = key_of(last, number if process is None else process)
     numbered = ((snapshot, number) for snapshot in snapshots for number in range(len(snapshot.processes)))
-    return [moment_of(path, head, *each) for each in numbered if key_of(*each) == key]
+    return [each for each in numbered if key_of(*each) == key]
 
 
 def key_of(snapshot: Snapshot, number: int) -> ProcessKey:
@@ -76,5 +82,5 @@ def profile(place: Path, process: int | None) -> tuple[Profile, int]:
 
 def totals(path: Path) -> str:
     """The file in one line."""
-    moments, _ = moments_of(path, None)
-    return f"{counted(len(moments), 'snapshot')}; {sample_terminal.headline(moments[-1])}"
+    file, looks = looks_of(path, None)
+    return f"{counted(len(looks), 'snapshot')}; {sample_terminal.headline(file.head, *looks[-1])}"

@@ -9,7 +9,7 @@ from heaplab.report.tables.table_parts import Entry, Table, print_table
 from heaplab.screen.console import put
 from heaplab.text import units
 from heaplab.traces import estimates
-from heaplab.traces.sample_file import SampleSum
+from heaplab.traces.sample_file import Head, SampleSum, Snapshot
 from heaplab.tracing.sampled_callers import SampledCaller, SampledChange, SampledMoment, changes
 from heaplab.tracing.trace_tables import share, size
 
@@ -21,7 +21,7 @@ FIRST_BOUND_S = 0.004  # of the classes of lifetimes, each four times the one be
 def print_moment(moments: Sequence[SampledMoment], console: Console) -> None:
     """Print the last snapshot, and what has grown since the earlier ones."""
     last = moments[-1]
-    put(console, f"[bold]{escape(headline(last))}[/]")
+    put(console, f"[bold]{escape(headline(last.head, last.snapshot, last.number))}[/]")
     for label, text in facts(last):
         put(console, escape(text), label=label, indent=LABEL)
     print_tables(moments, console)
@@ -62,12 +62,13 @@ def grown(first: SampledMoment, last: SampledMoment) -> list[Table]:
     return [changed("Call sites that hold more than in the first snapshot", rising)] if rising else []
 
 
-def headline(moment: SampledMoment) -> str:
-    samples = sum(caller.acquired.samples for caller in moment.callers.values())
+def headline(head: Head, snapshot: Snapshot, number: int) -> str:
+    process, mean = snapshot.processes[number], head.sample_bytes
+    live, acquired = (estimates.of_bytes(amount, mean) for amount in (process.live, process.acquired))
     return (
-        f"{moment.live.text('B')} live of {moment.acquired.text('B')} allocated, "
-        f"{units.show(moment.snapshot.seconds, 's')} after the beginning; "
-        f"by {units.counted(samples, 'sample')}, one in {size(moment.mean)}."
+        f"{live.text('B')} live of {acquired.text('B')} allocated, "
+        f"{units.show(snapshot.seconds, 's')} after the beginning; "
+        f"by {units.counted(process.acquired.samples, 'sample')}, one in {size(mean)}."
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from heaplab.traces import estimates, wrappers
 from heaplab.traces.estimates import Estimate
 from heaplab.traces.profile import CHAIN, Profile
-from heaplab.traces.sample_file import Head, PinnedSum, ProcessSamples, SampleSum, Snapshot, summed
+from heaplab.traces.sample_file import Head, PinnedSum, ProcessSamples, SampleSum, Snapshot
 from heaplab.traces.sample_profile import profile_of
 from heaplab.traces.symbols import Names
 
@@ -40,9 +40,13 @@ class SampledMoment:
     path: Path
     head: Head
     snapshot: Snapshot
-    process: ProcessSamples
+    number: int  # of the process
     profile: Profile
     callers: dict[Key, SampledCaller]
+
+    @property
+    def process(self) -> ProcessSamples:
+        return self.snapshot.processes[self.number]
 
     @property
     def mean(self) -> int:
@@ -50,7 +54,7 @@ class SampledMoment:
 
     @property
     def live(self) -> Estimate:
-        return estimates.of_bytes(summed(caller.live for caller in self.callers.values()), self.mean)
+        return estimates.of_bytes(self.process.live, self.mean)
 
     @property
     def pinned(self) -> Estimate | None:
@@ -59,15 +63,16 @@ class SampledMoment:
 
     @property
     def acquired(self) -> Estimate:
-        return estimates.of_bytes(summed(caller.acquired for caller in self.callers.values()), self.mean)
+        return estimates.of_bytes(self.process.acquired, self.mean)
 
 
 def moment_of(
     path: Path, head: Head, snapshot: Snapshot, number: int, names: Names | None = None
 ) -> SampledMoment:
     """`names` are those of code addresses that are known already; those that are found are added."""
-    process, profile = snapshot.processes[number], profile_of(path, head, snapshot, number, names)
-    return SampledMoment(path, head, snapshot, process, profile, callers_of(profile, process))
+    profile = profile_of(path, head, snapshot, number, names)
+    callers = callers_of(profile, snapshot.processes[number])
+    return SampledMoment(path, head, snapshot, number, profile, callers)
 
 
 def callers_of(profile: Profile, process: ProcessSamples) -> dict[Key, SampledCaller]:
