@@ -7,7 +7,7 @@ import click
 
 from heaplab.options.local_options import local_options, without_mixtures
 from heaplab.options.measuring_options import OWN_ALLOCATOR
-from heaplab.options.option_types import DURATION, OUTPUT_FILE
+from heaplab.options.option_types import DURATION, output_file
 from heaplab.options.program_command import ProgramOrTraceCommand
 from heaplab.options.trace_options import PROCESS
 
@@ -45,13 +45,7 @@ from heaplab.options.trace_options import PROCESS
 )
 @PROCESS
 @local_options
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write FILE; its suffix says what: .html a page, .perfetto.json counters for Perfetto's viewer.",
-)
+@output_file("Write FILE; its suffix says what: .html a page, .perfetto.json counters for Perfetto's viewer.")
 @click.option("--json", "as_json", is_flag=True, help="Print at most 8 KiB of JSON, the verdict first.")
 @click.pass_obj
 def advise(extra: tuple[Path, ...], /, program: tuple[str, ...], local: bool, **options: Any) -> int:

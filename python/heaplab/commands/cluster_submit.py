@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from heaplab.cluster.engines import ENGINES, FORMS, Submission
-from heaplab.options.option_types import FOLDER, OUTPUT_FILE
+from heaplab.options.option_types import FOLDER, output_file
 
 
 @click.command()
@@ -27,13 +27,7 @@ from heaplab.options.option_types import FOLDER, OUTPUT_FILE
     metavar="DIR",
     help="With --on ssh: copy the plan to DIR on every host, for hosts that do not share its folder.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="With --on reframe and github: FILE.  [default: standard output]",
-)
+@output_file("With --on reframe and github: FILE.  [default: standard output]")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS...]")
 def submit(
     folder: Path, on: str, hosts: str, copy_to: str, output: Path | None, options: tuple[str, ...]

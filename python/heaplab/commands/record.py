@@ -6,20 +6,14 @@ from typing import Any
 import click
 
 from heaplab.options.chosen_arms import BASELINE
-from heaplab.options.option_types import DURATION, NAMES, OUTPUT_FILE, TRACE_LIMIT
+from heaplab.options.option_types import DURATION, NAMES, TRACE_LIMIT, output_file
 from heaplab.options.program_command import ProgramCommand
 from heaplab.options.sampling_options import AT, EVERY, PAGES, SAMPLE
 
 
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="--pid PID | -- PROGRAM [ARGS]...")
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="What is written; a file there is replaced.  [default: PROGRAM.trace, PROGRAM.sample]",
-)
+@output_file("What is written; a file there is replaced.  [default: PROGRAM.trace, PROGRAM.sample]")
 @click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc.")
 @click.option(
     "--trace-limit",

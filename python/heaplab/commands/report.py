@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from heaplab.options.option_types import OUTPUT_FILE, PLACE
+from heaplab.options.option_types import PLACE, output_file
 from heaplab.screen import exit_status
 
 FORMS = PAGE, TABLE, POWER, CLAIMS = "page", "table", "power", "claims"
@@ -18,12 +18,9 @@ FORMS = PAGE, TABLE, POWER, CLAIMS = "page", "table", "power", "claims"
     type=click.Choice(FORMS),
     help="What is written: see above.  [default: by the suffix of -o; else page]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    help="File of a page or table: .csv, .md and .parquet are tables.  [default: report.html beside the "
-    "first; of a table standard output]",
+@output_file(
+    "File of a page or table: .csv, .md and .parquet are tables.  [default: report.html beside the "
+    "first; of a table standard output]"
 )
 @click.option(
     "--what",

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from heaplab.options.option_types import OUTPUT_FILE, PLACE
+from heaplab.options.option_types import PLACE, output_file
 from heaplab.options.trace_options import PROCESS, ROWS
 from heaplab.traces.folded import WEIGHTS
 
@@ -19,15 +19,11 @@ from heaplab.traces.folded import WEIGHTS
     metavar="TRACE",
     help="With NEW: another recording of what the first is of, to tell noise; may be repeated.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write FILE; its suffix says what: .html a page, .parquet columns for DuckDB and pandas, .json what "
+@output_file(
+    "Write FILE; its suffix says what: .html a page, .parquet columns for DuckDB and pandas, .json what "
     "Valgrind's dh_view.html shows, .pb.gz what pprof reads, .folded collapsed stacks for flamegraph.pl, "
     ".trace a trace of heaptrack's or mtrace's, or one drawn from a twin, .twin a twin to share, .toml an "
-    "experiment of ACDC that resembles the program.",
+    "experiment of ACDC that resembles the program."
 )
 @click.option(
     "--rows",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from heaplab.options.option_types import DURATION, OUTPUT_FILE
+from heaplab.options.option_types import DURATION, output_file
 from heaplab.options.program_command import ProgramCommand
 from heaplab.options.sampling_options import DISTANCE
 
@@ -26,13 +26,7 @@ from heaplab.options.sampling_options import DISTANCE
     help="The distance of samples, by which call sites are known. A PID is sampled only with it, as by "
     "`heaplab record --pid`.  [default: 512KiB of PROGRAM]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Where snapshots of samples go, by the key w and at the end.  [default: at w, PROGRAM.sample]",
-)
+@output_file("Where snapshots of samples go, by the key w and at the end.  [default: at w, PROGRAM.sample]")
 @click.pass_obj
 def watch(
     extra: tuple[Path, ...],

@@ -1,10 +1,10 @@
 """`heaplab with`: any program under an allocator."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from heaplab.options.arm_options import GivenAllocator
 from heaplab.options.measuring_options import NO_DEEP_BINDING, OWN_ALLOCATOR
 from heaplab.options.program_command import ProgramCommand
 
@@ -15,14 +15,7 @@ from heaplab.options.program_command import ProgramCommand
 @OWN_ALLOCATOR
 @NO_DEEP_BINDING
 @click.pass_obj
-def with_(
-    extra: tuple[Path, ...],
-    /,
-    name: str,
-    program: tuple[str, ...],
-    own: tuple[GivenAllocator, ...],
-    no_deep_binding: bool,
-) -> None:
+def with_(extra: tuple[Path, ...], /, **options: Any) -> None:
     """Run PROGRAM with ALLOCATOR serving its malloc, in place of this command.
 
     Static programs that it starts, and those started with a cleared environment, are not served: `heaplab
@@ -36,4 +29,4 @@ def with_(
     """
     from heaplab.running import run_with
 
-    run_with.become(extra, name, program, own, no_deep_binding=no_deep_binding)
+    run_with.become(extra, **options)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -203,3 +204,8 @@ FOLDER = PathArgument(file_okay=False)
 FILE = PathArgument(dir_okay=False)
 OUTPUT_FILE = OutputFile(dir_okay=False)
 OUTPUT_FOLDER = OutputFolder(file_okay=False)
+
+
+def output_file(text: str) -> Callable[[Any], Any]:
+    """The option -o of a command that writes one file."""
+    return click.option("-o", "--output", type=OUTPUT_FILE, help=text)

@@ -20,7 +20,6 @@ def become(
     name: str,
     program: tuple[str, ...],
     own: Sequence[GivenAllocator],
-    *,
     no_deep_binding: bool,
 ) -> None:
     if program[0].startswith("-"):
