@@ -41,14 +41,14 @@ class Fault(NamedTuple):
     wrong: str
 
 
-MOVES, RECLAIM = "frontend/span_moves.h", "frontend/span_reclaim.h"
+MOVES, RECLAIM = "frontend/span_life.h", "frontend/holes.h"
 RETURNED = "frontend/returned_blocks.h"
 FAULTS = [
     Fault(
         "a span counts as empty whose blocks others still hold",
         MOVES,
-        "due_event(seen.state(), live, limits_[class_index]);\n    if (!event)",
-        "due_event(seen.state(), live - 1, limits_[class_index]);\n    if (!event)",
+        "due_event(seen.state(), live, limits_[class_index]);\n      if (!event)",
+        "due_event(seen.state(), live - 1, limits_[class_index]);\n      if (!event)",
     ),
     Fault(
         "the word moves without a compare-and-swap",
@@ -59,8 +59,8 @@ FAULTS = [
     Fault(
         "an empty span goes to the pool and stays in its list",
         MOVES,
-        "    if (span.hook.in != nullptr) span.hook.in->remove(span);\n    disown(span);",
-        "    disown(span);",
+        "if (span.hook.in != nullptr) span.hook.in->remove(span);\n      disown(span);",
+        "disown(span);",
     ),
     Fault(
         "a span that moves stays in the list where it was",
@@ -116,8 +116,8 @@ FAULTS = [
     Fault(
         "a span whose holes are being purged goes to the pool",
         MOVES,
-        "      span.purging = purge_state::under_way_and_free;\n      return;",
-        "      span.purging = purge_state::under_way_and_free;",
+        "span.purging = purge_state::under_way_and_free;\n        return;",
+        "span.purging = purge_state::under_way_and_free;",
     ),
     Fault(
         "a span that became empty while its holes were purged is never given back",
@@ -163,7 +163,7 @@ FAULTS = [
     ),
     Fault(
         "a thread that ends keeps its lists",
-        "frontend/end_of_thread.h",
+        "frontend/lab_registry.h",
         "flush_lists(life, local);\n  retire_own_hot_spans(life, local);",
         "retire_own_hot_spans(life, local);",
     ),

@@ -15,7 +15,6 @@
 
 #include "allocators/scalloc/frontend/allocation.h"
 #include "allocators/scalloc/frontend/freeing.h"
-#include "allocators/scalloc/frontend/lab_policy.h"
 #include "allocators/scalloc/frontend/lab_registry.h"
 #include "allocators/scalloc/frontend/returned_blocks.h"
 #include "allocators/scalloc/frontend/span_life.h"

@@ -81,11 +81,11 @@ private:
     const span_word word = span.load_word(std::memory_order_relaxed);
     if (!is_in_use(word)) return;
     for (void* block = span.local_list; block != nullptr; block = span.secrets.next_of(block))
-      list(span.was_handed_out(block), block);
+      list(span.has_block_at(block, span.fresh), block);
     std::uint32_t left = word.remote_count();
     void* block = left > 0 ? span.base + word.remote_newest() : nullptr;
     for (; block != nullptr && left > 0; block = span.secrets.next_of(block), --left)
-      list(span.was_handed_out(block), block);
+      list(span.has_block_at(block, span.fresh), block);
     // What a sweep has taken out of the list of a hot span counts there until the owner takes the list.
     const lab_type* const owner = span.owner(std::memory_order_relaxed);
     const std::uint32_t holes = span.holes | span.hot_holes.load(std::memory_order_relaxed);

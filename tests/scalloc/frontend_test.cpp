@@ -283,8 +283,8 @@ TEST_F(frontend_test, refuses_what_is_no_live_block) {
 TEST_F(frontend_test, trims_free_spans) {
   take(0, 5);
   free(0, {0, 1, 2, 3});
-  EXPECT_TRUE(trim(life, 0));
-  EXPECT_FALSE(trim(life, 0));
+  EXPECT_TRUE(life.trim(0));
+  EXPECT_FALSE(life.trim(0));
   EXPECT_EQ(*static_cast<char*>(blocks[0]), 0) << "the memory has been given back";
 }
 

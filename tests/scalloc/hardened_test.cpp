@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "allocators/scalloc/arena/arena.h"
+#include "allocators/scalloc/hardened/block_secrets.h"
 #include "allocators/scalloc/hardened/quarantine.h"
-#include "allocators/scalloc/hardened/shuffle.h"
 #include "allocators/scalloc/policy/variants.h"
 #include "concurrent/sync.h"
 #include "scalloc/traits.h"

@@ -270,9 +270,9 @@ TEST_F(interleavings_retaining, the_sweep_of_records_against_late_readers) {
     start(3, spans + 1);  // the last span stays hot
     for (unsigned index = 1; index < spans; ++index) free(0, index);
   };
-  setup(), free(1, 0), trim(heap->life, 0);
+  setup(), free(1, 0), heap->life.trim(0);
   ASSERT_EQ(heap->life.arena.span_number(0).base, nullptr) << "the record was not dropped";
-  expect_sound(setup, {[&] { free(1, 0); }, [&] { trim(heap->life, 0); }, [&] { allocate(2), allocate(2); }},
+  expect_sound(setup, {[&] { free(1, 0); }, [&] { heap->life.trim(0); }, [&] { allocate(2), allocate(2); }},
                1);
 }
 

@@ -1,5 +1,4 @@
 // Which records of free spans lose their memory, and that no span is lost or handed out twice over it.
-#include "allocators/scalloc/arena/record_sweep.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,9 @@
 // Blocks of another owner's span that a thread gives back together.
-#include "allocators/scalloc/spans/remote_batch.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "allocators/scalloc/spans/freed_blocks.h"
 #include "concurrent/sync.h"
 #include "scalloc/small_heap.h"
 

@@ -33,7 +33,7 @@ protected:
     EXPECT_EQ(result_.retained_large_bytes, knobs.retained_large_bytes);
     EXPECT_EQ(result_.purge_at_once, knobs.purge_at_once);
     EXPECT_EQ(result_.huge_pages, knobs.huge_pages);
-    EXPECT_TRUE(result_.purge_when_idle);
+    EXPECT_TRUE(result_.purges_when_idle);
   }
   tuning result_{knobs};
 };
@@ -73,7 +73,7 @@ TEST_F(settings_test, takes_usable_values) {
   EXPECT_EQ(read("HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0"), "");
   EXPECT_FALSE(result_.purge_at_once);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "0"), "");
-  EXPECT_FALSE(result_.purge_when_idle);
+  EXPECT_FALSE(result_.purges_when_idle);
   EXPECT_EQ(read("HEAPLAB_SCALLOC_STATISTICS", "1"), "");
   EXPECT_TRUE(result_.statistics_at_exit);
 }

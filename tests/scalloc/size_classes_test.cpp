@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "allocators/scalloc/policy/retention.h"
-#include "allocators/scalloc/policy/tuning.h"
+#include "allocators/scalloc/policy/config.h"
 #include "allocators/scalloc/policy/variants.h"
 
 namespace heaplab::scalloc {
@@ -123,8 +122,7 @@ TEST(size_classes, are_the_papers_in_its_variant) {
 // Section 7: madvise is called for the classes above 256 bytes.
 TEST(size_classes, return_their_memory_above_256_bytes_in_the_papers_variant) {
   for (const size_class& kind : size_classes<paper_config>::table)
-    EXPECT_EQ(retention(tuning(paper_config)).is_purged(kind.real_span_bytes), kind.block_bytes > 256)
-        << kind.block_bytes;
+    EXPECT_EQ(kind.real_span_bytes > paper_config.purge_above, kind.block_bytes > 256) << kind.block_bytes;
 }
 
 TEST(size_classes, grow_blocks_further_than_asked) {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "allocators/scalloc/frontend/allocation.h"
-#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
+#include "allocators/scalloc/frontend/holes.h"
+#include "allocators/scalloc/frontend/lab_registry.h"
 #include "allocators/scalloc/frontend/returned_blocks.h"
 #include "allocators/scalloc/frontend/span_life.h"
-#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/policy/variants.h"
 #include "scalloc/every_step.h"
 #include "scalloc/traits.h"

@@ -328,7 +328,7 @@ TEST_F(span_pool_with_purge_thread, keeps_to_the_bound_where_the_user_set_one) {
 
 TEST_F(span_pool_with_purge_thread, keeps_to_the_bound_where_nothing_is_purged_when_idle) {
   tuning chosen{kept};
-  chosen.purge_when_idle = false;
+  chosen.purges_when_idle = false;
   pool_of<kept> tested{chosen};
   tested.put(tested.used(0, twice_the_bound));
   EXPECT_LE(tested.pool.retained_bytes(), tested.bound());

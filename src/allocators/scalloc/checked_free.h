@@ -3,17 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "allocators/scalloc/arena/empty_blocks.h"
-#include "allocators/scalloc/frontend/batched_frees.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/large/large.h"
 #include "allocators/scalloc/spans/block_checks.h"
 #include "base/compiler.h"
-#include "concurrent/relaxed_compare.h"
 
 namespace heaplab::scalloc {
 

@@ -13,7 +13,6 @@ using bound_heap = with_probes<scalloc::scalloc_heap<scalloc::library_config>>;
 #include "shim/bind.h"
 
 #ifdef HEAPLAB_BIND_C
-#include "allocators/scalloc/affinity_api.h"
 #include "allocators/scalloc/limits_api.h"
 #ifdef HEAPLAB_SCALLOC_DEFINES_VFORK
 #include "allocators/scalloc/vfork_api.h"

@@ -5,12 +5,19 @@
 // The heap notices a limit that is set otherwise (by the bare system call, by another process) when the
 // system refuses the heap a mapping.
 //
+// So for sched_setaffinity: the background purge thread runs on the processors that the program began with
+// (idle/idle_purge.h), also where the program gives its first thread a processor of its own. Not noticed:
+// pthread_setaffinity_np and the bare system call.
+//
 // Included by library.cpp, behind the definition of bound_heap.
 #pragma once
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cstddef>
 
 #include "base/compiler.h"
 #include "base/narrow.h"
@@ -47,6 +54,11 @@ HEAPLAB_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const rlim
 HEAPLAB_EXPORT int prlimit64(pid_t process, __rlimit_resource resource, const rlimit64* wanted,
                              rlimit64* before) noexcept {
   return heaplab::shim::set_limit(process, resource, wanted, before);
+}
+
+HEAPLAB_EXPORT int sched_setaffinity(pid_t thread, std::size_t bytes, const cpu_set_t* processors) noexcept {
+  heaplab::shim::bound_heap::expect_other_processors();
+  return heaplab::narrow<int>(syscall(SYS_sched_setaffinity, thread, bytes, processors));
 }
 
 }  // extern "C"

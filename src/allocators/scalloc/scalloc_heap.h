@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -18,20 +19,19 @@
 #include "allocators/scalloc/frontend/calling_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/span_life.h"
-#include "allocators/scalloc/frontend/span_reclaim.h"
+#include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/idle/hole_sweep.h"
 #include "allocators/scalloc/idle/idle_purge.h"
-#include "allocators/scalloc/idle/idle_work.h"
 #include "allocators/scalloc/large/large.h"
 #include "allocators/scalloc/policy/library_traits.h"
 #include "allocators/scalloc/policy/settings.h"
-#include "allocators/scalloc/spans/sized_free.h"
-#include "allocators/scalloc/statistics.h"
+#include "allocators/scalloc/spans/block_checks.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
 #include "base/heap_concept.h"
-#include "base/os_pages.h"
+#include "base/narrow.h"
+#include "base/text_line.h"
 #include "base/wiped_on_fork.h"
 #include "concurrent/futex_lock.h"
 #include "concurrent/solo_sections.h"
@@ -41,7 +41,22 @@ namespace heaplab::scalloc {
 
 template <const config& Config>
 class scalloc_heap {
-  using traits = library_traits<Config>;
+  struct traits : library_traits<Config> {
+    // Before an operation that takes locks, by a function that the heap calls from its fast path.
+    static bool ensure_open() { return scalloc_heap::ensure_open(); }
+    // Called where much memory is retained. False: nobody will purge any (idle_purge.h).
+    HEAPLAB_SLOW_PATH static bool ask_for_purge() {
+      return tuning_.purges_when_idle && idle_purge_.ask(purge_in_background);
+    }
+    // Whether the background purge thread purges memory. A hint.
+    static bool has_purge_thread() { return idle_purge_.has_purge_thread(); }
+    // The background purge thread has work that should not wait (idle_purge.h).
+    static void hurry_purge() { idle_purge_.hurry(); }
+    // Called before memory grows by up to `bytes` outside the zones of spans (span_pool.h).
+    static void purge_for_growth(std::size_t bytes) {
+      life_.pool.purge_for_growth(life_.arena, caller::buffer()->column, bytes);
+    }
+  };
   using classes = typename traits::classes;
   using span_type = span<traits>;
 
@@ -117,14 +132,25 @@ public:
   static bool trim(std::size_t pad) noexcept {
     if (!is_in_use()) return false;
     caller::flush();
-    bool small = scalloc::trim(life_, pad);
+    bool small = life_.trim(pad);
     small |= holes_.sweep_all();
     return large_.trim(pad - std::min(pad, life_.pool.retained_bytes())) || small;
   }
 
-  static heap_statistics statistics() noexcept {
+  // Other threads may be at work: the sums are of slightly different moments.
+  HEAPLAB_SLOW_PATH static heap_statistics statistics() noexcept {
     if (!is_in_use()) return {};
-    heap_statistics result = statistics_of(life_, large_);
+    heap_statistics result{
+        .reserved = life_.arena.bytes(), .mapped = large_.live_bytes(), .mappings = large_.count()};
+    life_.arena.for_each_span([&result](const span_type& span) {
+      const span_word word = span.load_word(std::memory_order_acquire);
+      const size_class& kind = span.kind();
+      result.committed += span.resident_bytes();
+      if (!word.allows(span_event::push)) return;
+      const auto live = std::min(narrow<std::uint32_t>(std::max(span.live_blocks(word), 0)), kind.blocks);
+      result.live += std::size_t{live} * kind.block_bytes;
+      result.free_blocks += kind.blocks - live;
+    });
     if constexpr (Config.most_cached > 0)
       caller::for_each_cached([&result](unsigned class_index, unsigned count) {
         const std::size_t bytes = std::size_t{count} * classes::table[class_index].block_bytes;
@@ -168,19 +194,21 @@ public:
   // Called before the program changes the processors of a thread.
   static void expect_other_processors() noexcept {
     begin_process();
-    if (tuning_.purge_when_idle) idle_purge_.note_processors();
+    if (tuning_.purges_when_idle) idle_purge_.note_processors();
   }
 
-  static void print_statistics(int file) noexcept { print_statistics_of(life_, large_, statistics(), file); }
-
-  // The functions that library_traits offers to the parts of the heap.
-  HEAPLAB_SLOW_PATH static bool ask_for_purge() noexcept {
-    return tuning_.purge_when_idle && idle_purge_.ask(purge_in_background);
-  }
-  static bool has_purge_thread() noexcept { return idle_purge_.has_purge_thread(); }
-  static void hurry_purge() noexcept { idle_purge_.hurry(); }
-  static void purge_for_growth(std::size_t bytes) noexcept {
-    life_.pool.purge_for_growth(life_.arena, caller::buffer()->column, bytes);
+  HEAPLAB_SLOW_PATH static void print_statistics(int file) noexcept {
+    const auto line = [file](const char* what, std::size_t bytes) {
+      text_line().add(Config.name).add(": ").add(what).add(" ").add_decimal(bytes).write_to(file);
+    };
+    const heap_statistics now = statistics();
+    line("address space reserved, bytes:", now.reserved);
+    line("memory of spans, bytes:", now.committed);
+    line("live blocks in spans, bytes:", now.live);
+    line("memory kept by free spans, bytes:", life_.pool.retained_bytes());
+    line("large blocks, bytes:", now.mapped);
+    line("large blocks:", now.mappings);
+    line("freed large blocks kept, bytes:", large_.retained_bytes());
   }
 
   static void end_process() noexcept {
@@ -312,11 +340,32 @@ private:
 
   // The background purge thread.
   static int purge_in_background(void* number) {
-    idle_purge_.serve(number, idle_work<traits, life_, large_, holes_, caller>());
+    idle_purge_.serve(number, idle_work());
     return 0;
   }
 
-  static constinit inline std::conditional_t<Config.hardened, empty_blocks<traits>, no_empty_blocks> empty_;
+  // What the background purge thread does again and again (idle_purge.h): lets retained memory decay, and
+  // gives holes back.
+  struct idle_work {
+    // ms until something may have decayed. The clock lags by up to a step.
+    static std::int64_t wait() {
+      constexpr std::int64_t clock_step = 10;
+      return life_.pool.until_decay(traits::platform::milliseconds()) + clock_step;
+    }
+
+    // True if much is left.
+    static bool purge() {
+      life_.pool.finish_purge_for_growth(life_.arena);
+      const std::int64_t now = traits::platform::milliseconds();
+      caller::flush_idle(now);
+      large_.decay(now);
+      bool much = life_.purge_unneeded(now) || large_.retained_bytes() >= Config.idle_purge_bytes;
+      if constexpr (Config.purges_holes) much |= holes_.sweep_quiet(now);
+      return much;
+    }
+  };
+
+  static constinit inline part_if<Config.hardened, empty_blocks<traits>> empty_;
   static constinit inline large_blocks<traits> large_{Config.retained_large_bytes};
   static constinit inline hole_sweep<traits> holes_{life_};
   static constinit inline idle_purge<traits> idle_purge_;

@@ -1,12 +1,12 @@
 // The arena: one reservation of address space for all spans, and the way from an address to its span, or to
-// the list that takes its block (page_map.h). What lies where: arena_layout.h.
+// the list that takes its block (page_map.h).
 //
 // The zones grow towards each other, so that either zone may use what the other does not. The space between
 // them belongs to neither. The border lies somewhere in that space, and moves when a zone comes near.
 //
 // The reservation has no access rights at first. Zones get access rights in growing steps as spans are carved
-// (opened_range.h), so that the system charges (overcommit mode 2) or locks (mlockall) only what is in use. A
-// span, once carved, is never given up; the memory of its record may be (drop_records).
+// (shrinking_reservation.h), so that the system charges (overcommit mode 2) or locks (mlockall) only what is
+// in use. A span, once carved, is never given up; the memory of its record may be (drop_records).
 //
 // A limit of address space (RLIMIT_AS) counts the whole reservation. Where the process gets such a limit
 // later on, shrink() gives most of the uncarved space back: a gap between the zones, and what was for it in
@@ -18,17 +18,16 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 
-#include "allocators/scalloc/arena/arena_layout.h"
 #include "allocators/scalloc/arena/arena_zone.h"
 #include "allocators/scalloc/arena/dropped_records.h"
 #include "allocators/scalloc/arena/page_map.h"
 #include "allocators/scalloc/arena/shrinking_reservation.h"
-#include "allocators/scalloc/arena/span_runs.h"
-#include "allocators/scalloc/hardened/scattered_place.h"
-#include "allocators/scalloc/spans/guarded_spans.h"
+#include "allocators/scalloc/hardened/guard_pages.h"
+#include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/bits.h"
 #include "base/cache_line.h"
@@ -41,12 +40,15 @@
 
 namespace heaplab::scalloc {
 
+// Of so many fine spans carved in a row the first is a guard of a hardened heap, without access. Fewer guard
+// more, at the price of address space and page tables; no memory.
+inline constexpr std::uint32_t guarded_span_period = 16;
+
 template <class Traits>
 class arena {
   using span_type = span<Traits>;
   using classes = typename Traits::classes;
   using platform = typename Traits::platform;
-  using direction = growth_direction;
   static constexpr const scalloc::config& config = Traits::config;
   static constexpr unsigned fine_shift = log2_floor(config.fine_span_bytes);
   static constexpr unsigned coarse_shift = log2_floor(config.coarse_span_bytes);
@@ -61,6 +63,8 @@ class arena {
   // lower share makes sparse spans resident as a whole; a higher one pays page faults in programs whose spans
   // a class leaves a quarter unused.
   static constexpr std::size_t dense_percent = 70, density_samples = 64;
+  // Guards in each zone that may have a mapping of the kernel's own each, on kernels before Linux 6.13.
+  static constexpr std::size_t most_guard_mappings = 1'024;
 
 public:
   static constexpr bool has_coarse_zone = config.has_coarse_zone();
@@ -149,10 +153,10 @@ public:
     const std::size_t step = step_of(block);
     return map_.covers(step) ? map_.at(step) : typename page_map<Traits>::list_number{0};
   }
-  auto list_of(const span_type& span) const { return list_of(span.block_at(0, kind_of(span))); }
+  auto list_of(const span_type& span) const { return list_of(span.block_at(0, span.kind())); }
   // For the holder of the lock of the owner's lists, or whoever has taken the free span.
   void set_list(const span_type& span, typename page_map<Traits>::list_number list) {
-    const size_class& kind = kind_of(span);
+    const size_class& kind = span.kind();
     map_.set(step_of(span.block_at(0, kind)), kind, list);
   }
 
@@ -169,6 +173,22 @@ public:
     return fine ? config.fine_span_bytes : config.coarse_span_bytes;
   }
 
+  // Gives access to the real span of `kind` and takes it from what lies behind, for a span that was carved or
+  // is free. Memory of the class before keeps access: where free spans are not purged, the next class may
+  // need it. False: the system refuses access.
+  bool fit_access(const span_type& span, const size_class& kind) const {
+    const bool carved = span.load_word(std::memory_order_relaxed).state() == span_state::expected;
+    const std::size_t page = os_pages::page_bytes();
+    const std::size_t had = carved ? 0 : align_up(span.kind().real_span_bytes, page);
+    const std::size_t needs = align_up(kind.real_span_bytes, page);
+    if (needs > had && !remove_guard<platform>(span.base + had, needs - had)) return false;
+    const std::size_t begin = align_up(std::max<std::size_t>(needs, span.resident_bytes()), page);
+    const std::size_t end = span_bytes(kind.fine);
+    if ((carved || needs < had) && begin < end)
+      install_guard<platform>(span.base + begin, end - begin, number_of(span) < most_guard_mappings);
+    return true;
+  }
+
   span_type& span_number(std::uint32_t number) const { return records_[number]; }
   std::uint32_t number_of(const span_type& span) const { return narrow<std::uint32_t>(&span - records_); }
 
@@ -177,7 +197,7 @@ public:
     const concurrent::lock_holder hold(lock_);
     span_type* const span = fine ? carve_fine(column) : carve_coarse();
     if constexpr (config.hardened) {
-      if (span != nullptr && !fine) guard_end<Traits>(span->base, span - coarse_.records());
+      if (span != nullptr && !fine) guard_end(*span);
       if (span != nullptr && fine && becomes_guard_now(*span)) return carve_fine(column);
     }
     return span;
@@ -247,14 +267,23 @@ public:
   }
 
 private:
-  static const size_class& kind_of(const span_type& span) {
-    return classes::table[span.class_index.load(std::memory_order_relaxed)];
+  // Whether the fine span, which was just carved, becomes a guard for good: of guarded_span_period spans the
+  // first does, unless the system refuses. Then its addresses serve as blocks of no bytes (empty_blocks.h).
+  bool becomes_guard_now(span_type& span) {
+    const std::uint32_t number = number_of(span), place = number / guarded_span_period;
+    const bool is_guard =
+        number % guarded_span_period == 0 &&
+        install_guard<platform>(span.base, config.fine_span_bytes, place < most_guard_mappings);
+    if (is_guard) span.secrets.set_guard();
+    guard_places_.store(place + 1, std::memory_order_release);
+    return is_guard;
   }
 
-  bool becomes_guard_now(span_type& span) {
-    const bool is_guard = becomes_guard<Traits>(span, number_of(span));
-    guard_places_.store(number_of(span) / guarded_span_period + 1, std::memory_order_release);
-    return is_guard;
+  // A coarse span has a guard behind the last page that blocks of any class may touch.
+  void guard_end(const span_type& span) {
+    char* const guard = span.base + align_up(classes::most_coarse_bytes(), os_pages::page_bytes());
+    const bool may_split = &span - coarse_.records() < std::ptrdiff_t{most_guard_mappings};
+    install_guard<platform>(guard, os_pages::page_bytes(), may_split);
   }
 
   span_type* carve_fine(unsigned column) {
@@ -336,17 +365,29 @@ private:
     for (const std::span<char> part : parts) platform::unmap(part.data(), part.size());
   }
 
+  // What lies where in the reservation, in bytes from its beginning:
+  //
+  //   | map | records of fine spans | records of coarse spans | fine spans ->  ...  <- coarse spans |
+  //   0     fine                    coarse                    spans                     spans + bytes
   bool reserve(std::size_t bytes) {
-    const auto layout = arena_layout::of<Traits>(bytes);
-    auto* const start = static_cast<char*>(reserve_scattered<platform, config>(layout.total));
+    // Each zone's records begin at a page, and those of the coarse zone a whole number of records behind the
+    // others: all spans have one numbering.
+    constexpr std::size_t unit = std::lcm(sizeof(span_type), os_pages::largest_page_bytes);
+    const auto records_for = [bytes](std::size_t span_bytes) {
+      return (bytes / span_bytes * sizeof(span_type) + unit - 1) / unit * unit;
+    };
+    const std::size_t fine = page_map<Traits>::bytes_for(bytes);
+    const std::size_t coarse = fine + records_for(config.fine_span_bytes);
+    const std::size_t end = coarse + (has_coarse_zone ? records_for(config.coarse_span_bytes) : 0);
+    const std::size_t spans = align_up(end, config.arena_alignment());
+    auto* const start = static_cast<char*>(reserve_scattered<platform, config>(spans + bytes));
     if (start == nullptr) return false;
     // No huge pages for the records either: a young process has few, and would pay a huge page for each zone.
-    platform::advise_huge(start, layout.total, false);
-    base_ = start + layout.spans;
+    platform::advise_huge(start, spans + bytes, false);
+    base_ = start + spans;
     map_.open(start, bytes);
-    fine_.set(start + layout.fine_records, layout.coarse_records - layout.fine_records, base_, direction::up);
-    coarse_.set(start + layout.coarse_records, layout.spans - layout.coarse_records, base_ + bytes,
-                direction::down);
+    fine_.set(start + fine, coarse - fine, base_, growth_direction::up);
+    coarse_.set(start + coarse, spans - coarse, base_ + bytes, growth_direction::down);
     bytes_ = bytes;
     reserved_.set(base_, bytes);
     reserved_bytes_.store(bytes, std::memory_order_relaxed);

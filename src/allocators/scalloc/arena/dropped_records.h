@@ -13,7 +13,7 @@
 
 namespace heaplab::scalloc {
 
-// Fine spans whose records have lost their memory (record_sweep.h). Such a span is as good as one that was
+// Fine spans whose records have lost their memory (purged_spans.h). Such a span is as good as one that was
 // never carved, except that its epochs must go on: a thread that is late by a tenure must not find the word
 // that it has seen before. For the holder of the arena's lock, but for what calls the system.
 //

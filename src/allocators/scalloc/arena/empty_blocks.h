@@ -11,7 +11,7 @@
 
 namespace heaplab::scalloc {
 
-// Blocks of no bytes: addresses in fine spans that are guards (guarded_spans.h), so that a program which
+// Blocks of no bytes: addresses in fine spans that are guards (arena.h), so that a program which
 // reads or writes there is stopped. The live map of the guard knows which addresses are handed out. Any
 // thread may call; there is no lock, and a child of fork finds each address handed out or not.
 template <class Traits>

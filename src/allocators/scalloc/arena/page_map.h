@@ -14,9 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/arena/opened_range.h"
 #include "allocators/scalloc/arena/shrinking_reservation.h"
-#include "allocators/scalloc/spans/span.h"
+#include "allocators/scalloc/policy/size_classes.h"
 #include "base/bits.h"
 #include "base/blocked_signals.h"
 #include "base/cache_line.h"

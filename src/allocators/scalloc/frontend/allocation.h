@@ -14,13 +14,13 @@
 //         link_fresh                allocation.h              fresh blocks, a batch at a time
 //       change_hot                  allocation.h              another span becomes hot:
 //         replace                   allocation.h              the hot span is dry: the event that is due
-//           make_floating           span_moves.h
+//           make_floating           span_life.h
 //           take_reusable           allocation.h              a reusable span of the thread becomes hot
 //           apply_due_event         span_life.h
 //         get_span                  allocation.h              no reusable span was left, or no span was hot
 //           recheck_oldest_floating allocation.h              a span that two threads emptied at once
 //           reuse                   allocation.h              a span of the thread, or one given away
-//           abandon_idle            span_moves.h              spans of classes that the thread does not use
+//           abandon_idle            span_life.h               spans of classes that the thread does not use
 //           take_free_span          allocation.h
 //             get                   span_pool.h               an empty span
 //             carve                 arena.h                   a span that was never used
@@ -41,9 +41,8 @@
 #include "allocators/scalloc/frontend/holes.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/span_life.h"
-#include "allocators/scalloc/hardened/shuffle.h"
+#include "allocators/scalloc/hardened/block_secrets.h"
 #include "allocators/scalloc/spans/block_checks.h"
-#include "allocators/scalloc/spans/guarded_spans.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/assertion.h"
 #include "base/compiler.h"
@@ -195,7 +194,7 @@ bool extend(span_life<Traits>& life, span<Traits>& hot) {
   if (hot.hot_holes.load(std::memory_order_relaxed) != 0 && take_hot_holes(life, hot)) [[unlikely]]
     return true;
   if (hot.holes != 0 && fill_hole(hot)) return true;
-  const size_class& kind = Traits::classes::table[hot.class_index.load(std::memory_order_relaxed)];
+  const size_class& kind = hot.kind();
   const std::uint32_t count = std::min<std::uint32_t>(kind.fresh_batch, kind.blocks - hot.fresh);
   if (count == 0) return false;
   // Before the first byte is written: the child of a fork must not take written bytes for zeros.
@@ -215,17 +214,13 @@ bool extend(span_life<Traits>& life, span<Traits>& hot) {
 // Links the next `count` fresh blocks into a list, and returns its first block.
 template <class Traits>
 void* link_fresh(span<Traits>& hot, std::uint32_t count, const size_class& kind) {
-  char* const first = hot.block_at(hot.fresh, kind);
   if constexpr (Traits::config.hardened) {
     constexpr std::size_t most = std::min<std::size_t>(Traits::config.fresh_batch_bytes / class_step,
                                                        Traits::config.fresh_batch_blocks);
+    char* const first = hot.block_at(hot.fresh, kind);
     return link_shuffled<most>(hot.secrets, first, count, hot.owner(std::memory_order_relaxed)->random);
   } else {
-    char* const last = first + std::size_t{count - 1} * kind.block_bytes;
-    for (char* block = first; block < last; block += kind.block_bytes)
-      hot.secrets.link(block, block + kind.block_bytes);
-    hot.secrets.link(last, nullptr);
-    return first;
+    return hot.link_blocks(hot.fresh, count, kind);
   }
 }
 
@@ -297,7 +292,7 @@ span<Traits>* take_free_span(span_life<Traits>& life, lab<Traits>& local, unsign
   HEAPLAB_ASSERT(span->is_free() ||
                  span->load_word(std::memory_order_relaxed).state() == span_state::expected);
   if constexpr (Traits::config.guards_tails)
-    if (!fit_access(*span, kind, life.arena.number_of(*span))) return nullptr;  // the span is given up
+    if (!life.arena.fit_access(*span, kind)) return nullptr;  // the span is given up
   span->class_index.store(class_index, std::memory_order_relaxed);
   if constexpr (Traits::config.hardened)
     span->secrets.renew(kind, life.arena.span_bytes(kind.fine), span->live.granules, local.random);
@@ -340,8 +335,7 @@ void return_empty_reusables(span_life<Traits>& life, lab<Traits>& local, unsigne
     span<Traits>& candidate = *next;
     next = candidate.hook.newer;
     span_word seen = candidate.load_word(std::memory_order_acquire);
-    const std::int32_t live = candidate.used() - static_cast<std::int32_t>(seen.remote_count());
-    if (seen.state() != span_state::reusable || live != 0) continue;
+    if (seen.state() != span_state::reusable || candidate.live_blocks(seen) != 0) continue;
     if (!candidate.try_move(seen, seen.all_free(), std::memory_order_acq_rel)) continue;
     reusable.remove(candidate);
     life.disown(candidate);

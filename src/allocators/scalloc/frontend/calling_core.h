@@ -27,10 +27,8 @@
 #include <cstdint>
 
 #include "allocators/scalloc/frontend/allocation.h"
-#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
-#include "allocators/scalloc/frontend/lab_policy.h"
 #include "allocators/scalloc/frontend/lab_registry.h"
 #include "allocators/scalloc/frontend/returned_blocks.h"
 #include "allocators/scalloc/frontend/span_life.h"
@@ -53,7 +51,7 @@ class calling_core {
   using span_type = span<Traits>;
   using classes = typename Traits::classes;
   using numbers = list_numbers<Traits::config>;
-  using policy = core_cached_labs<Traits>;
+  using policy = core_local_labs<Traits>;
   using use = typename policy::use;
   using sequence_end = concurrent::sequence_end;
   static constexpr const scalloc::config& config = Traits::config;
@@ -190,7 +188,9 @@ public:
       }
       stacks_.resume();
     } else {
-      flush_own();
+      for (unsigned list = 1; list < numbers::count; ++list)
+        for (void* block; stacks_.try_pop(list, &block, 1) == sequence_end::committed;)
+          flush_blocks(Life, none_, numbers::class_of[list], &block, 1);
     }
     for (unsigned number = 0; number < std::max(stacks_.end(), Life.pool.columns()); ++number)
       if (lab_type* const local = cores_[number].buffer.load(std::memory_order_acquire)) {
@@ -379,12 +379,6 @@ private:
   static bool stop_all() {
     if (concurrent::std_sync::is_alone()) return stacks_.stop_alone();
     return has_stopped_others_ && stacks_.stop([](unsigned) { return true; });
-  }
-
-  static void flush_own() {
-    for (unsigned list = 1; list < numbers::count; ++list)
-      for (void* block; stacks_.try_pop(list, &block, 1) == sequence_end::committed;)
-        flush_blocks(Life, none_, numbers::class_of[list], &block, 1);
   }
 
   static bool was_idle(core_state& state) {

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "allocators/scalloc/frontend/allocation.h"
-#include "allocators/scalloc/frontend/end_of_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/lab_registry.h"

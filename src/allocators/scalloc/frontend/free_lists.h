@@ -228,7 +228,4 @@ private:
   bool some_wait_ = false;
 };
 
-// Of a buffer whose blocks wait elsewhere.
-struct no_free_lists {};
-
 }  // namespace heaplab::scalloc

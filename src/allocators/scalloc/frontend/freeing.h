@@ -20,16 +20,16 @@
 //       settle_remote               freeing.h                 the span is not hot: its event may be due
 //         apply_due_event           span_life.h
 //   after_free                      freeing.h                 its count or attention bit: an event may be due
-//     move_if_due                   span_moves.h              moves the span's word
-//     return_span                   span_moves.h              the span is empty: to the pool
+//     move_if_due                   span_life.h               moves the span's word
+//     return_span                   span_life.h               the span is empty: to the pool
 //       put                         span_pool.h
-//     relist                        span_moves.h              the span is reusable: to that list
-//     clear_attention               span_moves.h              later frees take the fast path again
+//     relist                        span_life.h               the span is reusable: to that list
+//     clear_attention               span_life.h               later frees take the fast path again
 //     apply_due_event               span_life.h               if another thread came in between
-//       apply_event                 span_moves.h
-//         move_if_due               span_moves.h
-//         return_span               span_moves.h
-//         sync_list                 span_moves.h              to the list that the word names
+//       apply_event                 span_life.h
+//         move_if_due               span_life.h
+//         return_span               span_life.h
+//         sync_list                 span_life.h               to the list that the word names
 //
 // Without lists, as in the paper, free pushes onto the block's own span.
 #pragma once
@@ -148,7 +148,7 @@ bool is_free_already(span_life<Traits>& life, lab<Traits>& local, span<Traits>& 
   if (!looks_free(life, block)) return false;
   const concurrent::lock_holder hold(local.lists_lock);
   if (span.owner(std::memory_order_relaxed) != &local) return false;
-  const size_class& kind = Traits::classes::table[span.class_index.load(std::memory_order_relaxed)];
+  const size_class& kind = span.kind();
   const auto holds = [&](const void* first) {
     // A list that a double free has closed to a ring is no longer than this.
     std::uint32_t left = kind.blocks;
@@ -242,11 +242,51 @@ HEAPLAB_FAST_PATH const size_class& class_of(const span<Traits>& span, span_word
 // The same for a span that is known not to be free.
 template <class Traits>
 HEAPLAB_FAST_PATH const size_class& class_at(const span<Traits>& span, const void* block) {
-  const size_class& kind = Traits::classes::table[span.class_index.load(std::memory_order_relaxed)];
+  const size_class& kind = span.kind();
   const std::uint64_t offset = span.offset_of(block) - span.color;
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
   if (index >= kind.blocks || index * kind.block_bytes != offset) fatal("not a live block", block);
   return kind;
+}
+
+// --- of a hardened heap: batches ---
+//
+// Blocks of other owners' spans that leave quarantine wait in the thread's buffer, a batch for each size
+// class, and go back together.
+//
+// A block in a batch counts as used, so that its span stays what it is. If the thread becomes the owner of
+// the span meanwhile, the batch joins the remote list all the same, as a free by any other thread does.
+
+// With a block that leaves quarantine and that try_deallocate has not taken: gives the block back, or lets it
+// wait for others of its span.
+template <class Traits>
+void deallocate_later(span_life<Traits>& life, lab<Traits>& local, span<Traits>& span, void* block) {
+  auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
+  if (!batch.is_of(span)) return begin_batch(life, local, span, block);
+  batch.add(span, block);
+  if (is_full(batch, span)) flush_batch(life, local, batch);
+}
+
+template <class Traits>
+[[gnu::noinline]] void begin_batch(span_life<Traits>& life, lab<Traits>& local, span<Traits>& span,
+                                   void* block) {
+  if (span.owner(std::memory_order_relaxed) == &local) return send_home(life, local, span, block);
+  auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
+  flush_batch(life, local, batch);
+  batch.begin(span, block);
+  if (is_full(batch, span)) flush_batch(life, local, batch);
+}
+
+template <class Traits, class Batch>
+bool is_full(const Batch& batch, const span<Traits>& span) {
+  return batch.count() >= Traits::config.remote_batch_blocks ||
+         batch.count() * span.secrets.block_bytes() >= Traits::config.remote_batch_bytes;
+}
+
+template <class Traits, class Batch>
+[[gnu::noinline]] void flush_batch(span_life<Traits>& life, lab<Traits>& local, Batch& batch) {
+  batch.take(
+      [&](span<Traits>& span, const freed_chain& freed) { deallocate_remote(life, local, span, freed); });
 }
 
 }  // namespace heaplab::scalloc

@@ -4,13 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "allocators/scalloc/frontend/free_lists.h"
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/hardened/unhardened.h"
-#include "allocators/scalloc/spans/remote_batch.h"
+#include "allocators/scalloc/spans/freed_blocks.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
@@ -26,7 +25,7 @@ inline constinit span<Traits> no_span;
 
 // A local allocation buffer, the paper's LAB (section 5): what others call a thread cache. For each size
 // class it has a hot span, from which it allocates, and lists of the spans that are not hot. One thread owns
-// the buffer, or several threads share it and take use_lock for every operation (lab_policy.h).
+// the buffer, or several threads share it and take use_lock for every operation (lab_registry.h).
 template <class Traits>
 struct alignas(cache_line_bytes) lab {
   using sync = typename Traits::sync;
@@ -36,7 +35,7 @@ struct alignas(cache_line_bytes) lab {
   // Whether free blocks wait outside their spans, in lists or in the stacks of CPUs, and have marks.
   static constexpr bool has_lists = Traits::config.most_cached > 0;
   // Owner only.
-  [[no_unique_address]] std::conditional_t<has_lists, free_lists<Traits>, no_free_lists> lists;
+  [[no_unique_address]] part_if<has_lists, free_lists<Traits>> lists;
   // The buffer whose spans fill these lists, and take blocks of them back: the buffer itself, or a shared one
   // (home_use). Owner only, as is whether the owner is at work there, which a child of fork asks.
   lab* home = this;
@@ -75,17 +74,14 @@ struct alignas(cache_line_bytes) lab {
 
   // Owner only. Of a hardened heap.
   static constexpr bool hardened = Traits::config.hardened;
-  [[no_unique_address]] std::conditional_t<hardened, random_source<typename Traits::platform>,
-                                           no_random_source> random;
+  [[no_unique_address]] part_if<hardened, random_source<typename Traits::platform>> random;
   // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
   // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
   static constexpr std::size_t quarantine_blocks = 32;
-  [[no_unique_address]] std::conditional_t<hardened, scalloc::quarantine<quarantine_blocks>, no_quarantine>
-      quarantine;
+  [[no_unique_address]] part_if<hardened, scalloc::quarantine<quarantine_blocks>> quarantine;
   // One for each class: a thread that allocates takes blocks of a class from one span for a while, and so
   // they often come to the thread that frees them.
-  using batches = std::array<remote_batch<span_type>, class_count>;
-  [[no_unique_address]] std::conditional_t<hardened, batches, no_remote_batches> remote;
+  [[no_unique_address]] part_if<hardened, std::array<remote_batch<span_type>, class_count>> remote;
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.

@@ -1,21 +1,211 @@
-// Which thread has which local allocation buffer.
+// Which thread has which local allocation buffer: the two arrangements of the paper, and the second with
+// caches that take no lock; the registry, which keeps under its lock what they need to remember; and what a
+// thread leaves when it ends or trims: hot spans, listed blocks, batches.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
-#include "allocators/scalloc/frontend/end_of_thread.h"
+#include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
-#include "allocators/scalloc/frontend/lab_policy.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
 #include "allocators/scalloc/frontend/span_life.h"
+#include "base/narrow.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
 
 namespace heaplab::scalloc {
+
+// Thread-local (TLAB): each thread has a buffer of its own and takes no lock to use the buffer. A thread that
+// ends leaves its buffer, empty, to the next thread. Where there are many threads, further ones have lists of
+// their own alone, and share the spans of a home, one for each column.
+template <class Traits>
+class thread_local_labs {
+  using lab_type = lab<Traits>;
+
+public:
+  static constexpr bool has_fast_path = true;
+  // In the child of a fork the buffer of the surviving thread is as that thread left it.
+  static constexpr bool survivor_is_whole = true;
+
+  // What an operation holds while it uses a buffer.
+  struct use {
+    explicit use(lab_type*) {}
+  };
+
+  // The buffer for a new thread. Null: no memory for a new one. A buffer keeps its column of the span-pool:
+  // so living threads have different columns as long as there are enough, and a thread that follows another
+  // finds the spans that the other left.
+  template <class Make>
+  lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type*, Make&& make) {
+    const std::size_t most_own = config.own_spans_per_column * columns;
+    lab_type* home = nullptr;
+    if (most_own > 0 && living_ >= most_own) {
+      home = home_of(narrow<std::uint32_t>(thread % columns), make);
+      if (home == nullptr) return nullptr;
+    }
+    lab_type* lab = idle_;
+    if (lab != nullptr)
+      idle_ = lab->next_idle;
+    else if (lab = make(); lab != nullptr)
+      lab->column = made_++;
+    else
+      return nullptr;
+    ++living_;
+    if constexpr (lab_type::has_lists)
+      if (home != nullptr || lab->home != lab)
+        lab->lists.share_limits(2 * most_own, std::max(living_, 2 * most_own));
+    lab->home = home != nullptr ? home : lab;
+    // The blocks of one span that threads share are for all of them.
+    if constexpr (lab_type::has_lists) lab->lists.set_owner(lab->home->column);
+    return lab;
+  }
+
+  // No thread uses the buffer any more.
+  void put_back(lab_type& lab) {
+    if (living_ > 0) --living_;
+    lab.next_idle = idle_;
+    idle_ = &lab;
+  }
+
+  // In the child of a fork, whose other threads' buffers are put back then.
+  void forget_idle() {
+    idle_ = nullptr;
+    living_ = 0;
+  }
+
+private:
+  static constexpr const scalloc::config& config = Traits::config;
+
+  // The home of a column; null: no memory.
+  template <class Make>
+  lab_type* home_of(std::uint32_t column, Make&& make) {
+    lab_type*& home = homes_[column];
+    if (home != nullptr) return home;
+    home = make();
+    if (home == nullptr) return nullptr;
+    home->column = column;
+    home->is_shared = home->adopts = true;
+    if constexpr (lab_type::has_lists) home->lists.set_owner(column);
+    return home;
+  }
+
+  lab_type* idle_ = nullptr;
+  std::uint32_t made_ = 0;
+  // Threads that have a buffer.
+  std::size_t living_ = 0;
+  lab_type* homes_[config.pool_column_limit] = {};
+};
+
+// Core-local (CLAB): threads whose numbers are equal modulo the number of CPUs share one buffer, and take the
+// buffer's lock for every operation. The buffer of a CPU stays, idle or not.
+//
+// With caches (calling_core.h) threads share the buffer of the CPU on which they run, and take its lock where
+// the CPU's cache is empty or full.
+template <class Traits>
+class core_local_labs {
+  using lab_type = lab<Traits>;
+  static constexpr bool has_caches = Traits::config.core_caches;
+
+public:
+  static constexpr bool has_fast_path = false;
+  // At a fork another thread may have been at work in the buffer of the thread that survives in the child.
+  // With caches the surviving thread counts as having a buffer while it holds the lock.
+  static constexpr bool survivor_is_whole = has_caches;
+
+  enum class unless_held : bool { yes };
+
+  // Holds the lock of a buffer while an operation uses the buffer. The thread may have no buffer: null.
+  class use {
+  public:
+    explicit use(lab_type* lab) : lab_(lab) {
+      if (lab_ != nullptr) lab_->use_lock.lock();
+      hold(lab_);
+    }
+    // Does not wait: is_held() tells whether the thread holds the lock.
+    use(lab_type& lab, unless_held) : lab_(lab.use_lock.try_lock() ? &lab : nullptr) { hold(lab_); }
+    ~use() {
+      if (lab_ == nullptr) return;
+      hold(nullptr);
+      lab_->use_lock.unlock();
+    }
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+
+    bool is_held() const { return lab_ != nullptr; }
+    // Null: the calling thread uses no buffer.
+    static lab_type* held_by_thread() { return held_; }
+
+  private:
+    // In this order, because a signal handler may fork here: a lock that held_ names is held.
+    static void hold(lab_type* lab) {
+      if constexpr (!has_caches) return;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      held_ = lab;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+
+    static constinit inline thread_local lab_type* held_ = nullptr;
+    lab_type* const lab_;
+  };
+
+  template <class Make>
+  lab_type* choose(std::uint32_t thread, std::size_t columns, lab_type* known, Make&& make) {
+    const auto column = narrow<std::uint32_t>(thread % columns);
+    for (lab_type* lab = known; lab != nullptr; lab = lab->next_known)
+      if (lab->column == column) return lab;
+    lab_type* const lab = make();
+    if (lab == nullptr) return nullptr;
+    lab->column = column;
+    if constexpr (lab_type::has_lists) lab->lists.set_owner(column);
+    return lab;
+  }
+
+  // With caches buffers stay what they are when threads end.
+  void put_back(lab_type& lab) { lab.adopts |= has_caches; }
+  void forget_idle() {}
+};
+
+template <class Traits>
+using lab_policy = std::conditional_t<Traits::config.shared_labs || Traits::config.core_caches,
+                                      core_local_labs<Traits>, thread_local_labs<Traits>>;
+
+// Hands all spans of `local` to the orphanage, and empty spans to the pool.
+template <class Traits>
+void abandon(span_life<Traits>& life, lab<Traits>& local) {
+  if constexpr (Traits::config.hardened) {
+    local.quarantine.drain(
+        [&](void* block) { deallocate_later(life, local, *life.arena.find(block), block); });
+    for (auto& batch : local.remote) flush_batch(life, local, batch);
+  }
+  if constexpr (lab<Traits>::has_lists) flush_lists(life, local);
+  retire_own_hot_spans(life, local);
+  while (life.abandon_some(local)) continue;
+}
+
+// The buffer has no listed block and its home no hot span any more, so that others may give back what is
+// free in them. Called by the owner.
+template <class Traits>
+void retire_hot_spans(span_life<Traits>& life, lab<Traits>& local) {
+  if constexpr (lab<Traits>::has_lists) flush_lists(life, local);
+  const home_use<Traits> in(local);
+  retire_own_hot_spans(life, in.home);
+}
+
+template <class Traits>
+void retire_own_hot_spans(span_life<Traits>& life, lab<Traits>& local) {
+  for (span<Traits>*& hot : local.hot) {
+    if (hot == &no_span<Traits>) continue;
+    life.retire(local, *hot);
+    hot = &no_span<Traits>;
+  }
+}
 
 // A buffer is made when no existing buffer will do for a thread, and never unmade.
 template <class Traits>

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
-#include "allocators/scalloc/frontend/free_lists.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/span_life.h"
-#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 

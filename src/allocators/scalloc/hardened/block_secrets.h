@@ -1,5 +1,5 @@
 // The secrets of a span: the key of the links of its free blocks, and the canary behind each of its blocks.
-// Both change with each tenure of the span.
+// Both change with each tenure of the span. And the order in which fresh blocks are linked: shuffled.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include "allocators/scalloc/policy/size_classes.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
+#include "base/narrow.h"
 
 namespace heaplab::scalloc {
 
@@ -62,12 +63,12 @@ public:
 
   void write_canary(void* block) const {
     const canary value = canary_of(block);
-    std::memcpy(place_of_canary(block), &value, sizeof value);
+    std::memcpy(static_cast<char*>(block) + usable_bytes(), &value, sizeof value);
   }
 
   HEAPLAB_FAST_PATH bool has_canary(const void* block) const {
     canary value;
-    std::memcpy(&value, place_of_canary(block), sizeof value);
+    std::memcpy(&value, static_cast<const char*>(block) + usable_bytes(), sizeof value);
     return value == canary_of(block);
   }
 
@@ -75,10 +76,6 @@ private:
   static std::uint64_t number_of(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
 
   canary canary_of(const void* block) const { return canary_key_ ^ number_of(block); }
-  char* place_of_canary(void* block) const { return static_cast<char*>(block) + usable_bytes(); }
-  const char* place_of_canary(const void* block) const {
-    return static_cast<const char*>(block) + usable_bytes();
-  }
 
   std::uint64_t link_key_ = 0;
   std::uint64_t canary_key_ = 0;
@@ -87,5 +84,59 @@ private:
   std::uint32_t granule_shift_ = 0;
   std::uint32_t usable_bytes_ = 0;
 };
+
+// 16 random bits at a time, of words that follow from one word of the source by splitmix64 (Steele, Lea,
+// Flood). Who learns the whole order of a batch may find that word, from which no other number of the source
+// follows.
+class random_parts {
+public:
+  explicit random_parts(std::uint64_t seed) : seed_(seed) {}
+
+  // A number below `bound` <= 2^16, each about equally likely.
+  std::uint32_t below(std::uint32_t bound) {
+    if (left_ == 0) {
+      word_ = next();
+      left_ = 4;
+    }
+    --left_;
+    const auto part = low_bits<std::uint16_t>(word_);
+    word_ >>= 16;
+    return (std::uint32_t{part} * bound) >> 16;
+  }
+
+private:
+  std::uint64_t next() {
+    std::uint64_t word = seed_ += 0x9e37'79b9'7f4a'7c15U;
+    word = (word ^ (word >> 30)) * 0xbf58'476d'1ce4'e5b9U;
+    word = (word ^ (word >> 27)) * 0x94d0'49bb'1331'11ebU;
+    return word ^ (word >> 31);
+  }
+
+  std::uint64_t seed_;
+  std::uint64_t word_ = 0;
+  unsigned left_ = 0;
+};
+
+// Links `count` <= Most blocks of a span that lie side by side from `first` on into a list in random order
+// (Fisher, Yates), and writes their canaries. Returns the first block of the list.
+template <std::size_t Most, class Secrets, class Random>
+void* link_shuffled(const Secrets& secrets, char* first, std::uint32_t count, Random& random) {
+  static_assert(Most <= 4096, "the order lies on the stack");
+  std::uint16_t order[Most];
+  random_parts parts(random.next());
+  for (std::uint32_t index = 0; index < count; ++index) {
+    const std::uint32_t other = parts.below(index + 1);
+    order[index] = order[other];
+    order[other] = static_cast<std::uint16_t>(index);
+  }
+  void* newest = nullptr;
+  for (std::uint32_t index = 0; index < count; ++index) {
+    void* const block = first + std::size_t{order[index]} * secrets.block_bytes();
+    secrets.write_canary(block);
+    secrets.link(block, newest);
+    newest = block;
+  }
+  return newest;
+}
 
 }  // namespace heaplab::scalloc

@@ -1,4 +1,4 @@
-// Gives whole free pages inside spans that are in use back to the system (span_holes.h).
+// Gives whole free pages inside spans that are in use back to the system (holes.h).
 //
 // The background purge thread looks at the spans in turn, and takes holes from those that nobody has changed
 // since its last look; malloc_trim takes them from all. Pages go back without a lock: until then a span is in
@@ -14,9 +14,7 @@
 
 #include "allocators/scalloc/frontend/holes.h"
 #include "allocators/scalloc/frontend/span_life.h"
-#include "allocators/scalloc/frontend/span_reclaim.h"
 #include "allocators/scalloc/spans/freed_blocks.h"
-#include "allocators/scalloc/spans/span_holes.h"
 #include "base/narrow.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
@@ -104,7 +102,7 @@ private:
     if (!is_hot && word.state() != span_state::floating && word.state() != span_state::reusable) return false;
     // The thread of a program that has one thread moves words without atomic instructions.
     if (is_hot && (word.remote_count() == 0 || sync::is_alone())) return false;
-    const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+    const size_class& kind = span.kind();
     const std::int32_t used = span.used();
     const std::int64_t remote = word.remote_count();
     const std::int64_t free_bytes = (is_hot ? remote : kind.blocks - used + remote) * kind.block_bytes;
@@ -133,7 +131,7 @@ private:
 
   bool find_ranges(span_type& span) {
     const std::size_t before = range_count_;
-    const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+    const size_class& kind = span.kind();
     span_holes<Traits> holes(span, kind);
     span.holes |= add_all(holes, span, kind);
     return range_count_ > before;
@@ -161,7 +159,7 @@ private:
   void sweep_hot(span_type& span) {
     flush();
     borrow_remote(life_, span, [&](void* chain, freed_chain& back) {
-      const size_class& kind = classes::table[span.class_index.load(std::memory_order_relaxed)];
+      const size_class& kind = span.kind();
       span_holes<Traits> holes(span, kind, chain);
       const std::uint32_t named = add_all(holes, span, kind);
       back.newest_block = chain;

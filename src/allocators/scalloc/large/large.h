@@ -13,7 +13,6 @@
 
 #include "allocators/scalloc/large/large_mappings.h"
 #include "allocators/scalloc/large/large_registry.h"
-#include "allocators/scalloc/large/live_account.h"
 #include "allocators/scalloc/large/retained_mappings.h"
 #include "allocators/scalloc/policy/config.h"
 #include "base/assertion.h"
@@ -78,7 +77,11 @@ public:
 
   // fatal() where no live block begins.
   std::size_t usable_size(const void* block) {
-    const std::size_t bytes = bytes_of(block);
+    std::size_t bytes;
+    {
+      const holder hold(lock_);
+      bytes = registry_.bytes_of(block);
+    }
     if (bytes == 0) refuse(block);
     return bytes;
   }
@@ -163,12 +166,6 @@ private:
   // Whether another block may have a mapping of the kernel's own. For the holder of the lock.
   bool has_room_to_spread() const { return registry_.count() < most_spread; }
 
-  // 0: no live block begins there.
-  std::size_t bytes_of(const void* block) {
-    const holder hold(lock_);
-    return registry_.bytes_of(block);
-  }
-
   // False: no memory for a larger registry. Where the system refuses, another thread may have made room.
   bool add(char* block, std::size_t bytes) {
     typename large_registry<Traits>::spare larger;
@@ -240,14 +237,11 @@ private:
     auto* const start = static_cast<char*>(block);
     mappings_.learn_from_growth(start, before, bytes);
     char* const resized = mappings_.resize(start, before, bytes, sparse);
-    end_move(resized == nullptr ? start : resized, resized == nullptr ? before : bytes);
-    return resized;
-  }
-
-  void end_move(char* block, std::size_t bytes) {
+    const std::size_t after = resized == nullptr ? before : bytes;
     const holder hold(lock_);
-    registry_.end_move(block, bytes);
-    live_.set(live_.bytes() + bytes, platform::milliseconds());
+    registry_.end_move(resized == nullptr ? start : resized, after);
+    live_.set(live_.bytes() + after, platform::milliseconds());
+    return resized;
   }
 
   // Copies a block into a larger one. The old pages are not retained: the program may have made some of them

@@ -11,7 +11,7 @@
 // memory than it touches.
 //
 // Contents cannot tell a block of zeros from one that was never written. So one block in use of each size
-// that is not trusted has marks (block_marks.h), which a program overwrites that fills the block with
+// that is not trusted has marks (filled_blocks.h), which a program overwrites that fills the block with
 // anything. They cost pages that the program may never touch.
 #pragma once
 
@@ -21,8 +21,7 @@
 #include <cstring>
 
 #include "allocators/scalloc/hardened/guard_pages.h"
-#include "allocators/scalloc/large/block_marks.h"
-#include "allocators/scalloc/large/page_sample.h"
+#include "allocators/scalloc/large/filled_blocks.h"
 #include "allocators/scalloc/policy/config.h"
 #include "base/bits.h"
 #include "base/os_pages.h"
@@ -131,7 +130,7 @@ public:
       trust(bytes, is_filled);
     else if (chooses_pages && marked_of(bytes).load(std::memory_order_relaxed) == block)
       trust(bytes, marks_are_gone<platform>(block, least_of(bytes)));
-    if (chooses_pages) forget_one(marked_of(bytes), block);
+    if (chooses_pages) forget_in(marked_of(bytes), block);
     return is_filled;
   }
 
@@ -234,10 +233,10 @@ private:
   // The pages of a block are about to move or to go.
   void forget(const void* block, std::size_t bytes) {
     if (!is_huge(bytes)) return;
-    forget_one(newest_of(bytes), block);
-    forget_one(marked_of(bytes), block);
+    forget_in(newest_of(bytes), block);
+    forget_in(marked_of(bytes), block);
   }
-  static void forget_one(block_address& noted, const void* block) {
+  static void forget_in(block_address& noted, const void* block) {
     if (noted.load(std::memory_order_relaxed) == block) noted.store(nullptr, std::memory_order_relaxed);
   }
 

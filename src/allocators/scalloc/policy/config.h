@@ -97,7 +97,7 @@ struct config {
   // A thread that ends hands its spans over so many at a time, some microseconds, for which others may wait.
   unsigned abandon_step = 256;
   // Threads whose numbers are equal modulo the number of CPUs share one local allocation buffer (the paper's
-  // CLAB), and every operation takes the buffer's lock (lab_policy.h).
+  // CLAB), and every operation takes the buffer's lock (lab_registry.h).
   bool shared_labs = false;
   // So many threads for each column of the pool have spans of their own. Further threads have lists alone,
   // which they fill from spans that they share by columns, under a lock; and all these lists together are
@@ -241,6 +241,15 @@ struct config {
 
   // The largest request that a block of a span can serve.
   constexpr std::size_t span_request_limit() const { return span_block_limit - canary_bytes; }
+};
+
+// The config of a process, which the environment may have changed: of the knobs that settings.h names alone.
+struct tuning : config {
+  bool statistics_at_exit = false;
+
+  constexpr explicit tuning(const config& from) : config(from) {
+    purges_when_idle &= idle_purge_bytes != unlimited;
+  }
 };
 
 // Distances in the arena are counted in steps of 16 bytes, at multiples of which all blocks begin.

@@ -55,38 +55,32 @@ public:
   }
 
 private:
-  using lists_by_class = std::array<std::uint8_t, classes::count>;
-  static constexpr std::array<lists_by_class, owners> make_lists() {
-    std::array<lists_by_class, owners> result{};
-    for (unsigned owner = 0; owner < owners; ++owner)
-      for (unsigned index = 0; index < classes::count; ++index) result[owner][index] = compute(index, owner);
-    return result;
-  }
-  static constexpr std::array<std::uint8_t, count> make_classes() {
-    std::array<std::uint8_t, count> result{};
-    for (unsigned owner = 0; owner < owners; ++owner)
-      for (unsigned index = 0; index < classes::count; ++index)
-        result[compute(index, owner)] = narrow<std::uint8_t>(index);
-    return result;
-  }
-
-  using numbers_by_step = std::array<std::uint8_t, classes::lookup.size()>;
-  static constexpr std::array<numbers_by_step, owners> make_lookups() {
-    std::array<numbers_by_step, owners> result{};
+  struct all_numbers {
+    std::array<std::array<std::uint8_t, classes::count>, owners> lists{};
+    std::array<std::uint8_t, count> class_of{};
+    std::array<std::array<std::uint8_t, classes::lookup.size()>, owners> lookups{};
+  };
+  static constexpr all_numbers make() {
+    all_numbers result{};
     for (unsigned owner = 0; owner < owners; ++owner) {
-      result[owner] = classes::lookup;
+      for (unsigned index = 0; index < classes::count; ++index) {
+        result.lists[owner][index] = compute(index, owner);
+        result.class_of[compute(index, owner)] = narrow<std::uint8_t>(index);
+      }
+      result.lookups[owner] = classes::lookup;
       for (std::size_t step = 0; step * class_step < cache_line_bytes; ++step)
-        result[owner][step] = compute(classes::lookup[step] - 1U, owner);
+        result.lookups[owner][step] = compute(classes::lookup[step] - 1U, owner);
     }
     return result;
   }
+  static constexpr all_numbers all = make();
 
 public:
-  static constexpr auto lists = make_lists();
+  static constexpr const auto& lists = all.lists;
   // Of each list but 0.
-  static constexpr auto class_of = make_classes();
+  static constexpr const auto& class_of = all.class_of;
   // For each owner the list for a size of so many steps (size_classes::step_of).
-  static constexpr auto lookups = make_lookups();
+  static constexpr const auto& lookups = all.lookups;
 };
 
 }  // namespace heaplab::scalloc

@@ -3,13 +3,11 @@
 //
 //   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
 //   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
-//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, besides a sixteenth of the zone
-//   of
-//                                   small spans, and as many bytes of freed large blocks; 0: none
+//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, besides a sixteenth of the fine
+//                                   zone, and as many bytes of freed large blocks; 0: none
 //   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
 //   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
-//   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, where Linux has
-//                                   it
+//   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, if there is one
 //   HEAPLAB_SCALLOC_PURGE_WHEN_IDLE 0, 1: a background purge thread returns memory that is not needed for a
 //                                   second, also where the program does nothing
 //   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
@@ -17,32 +15,29 @@
 // Sizes take a suffix: KiB, MiB, GiB, TiB.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "allocators/scalloc/policy/tuning.h"
+#include "allocators/scalloc/policy/config.h"
 #include "base/narrow.h"
 #include "base/process_environment.h"
 #include "base/text_line.h"
 
 namespace heaplab::scalloc {
 
-constexpr std::optional<std::uint64_t> parse_number(std::string_view& text) {
-  std::uint64_t value = 0;
-  std::size_t digits = 0;
-  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
-    const auto digit = static_cast<std::uint64_t>(text[digits] - '0');
-    if (value > (UINT64_MAX - digit) / 10) return std::nullopt;
-    value = value * 10 + digit;
-  }
-  if (digits == 0) return std::nullopt;
-  text.remove_prefix(digits);
+// Takes a number off the beginning of the text.
+inline std::optional<std::uint64_t> parse_number(std::string_view& text) {
+  std::uint64_t value;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
 }
 
-constexpr std::optional<std::size_t> parse_size(std::string_view text) {
+inline std::optional<std::size_t> parse_size(std::string_view text) {
   constexpr std::string_view suffixes[] = {"", "KiB", "MiB", "GiB", "TiB"};
   const std::optional<std::uint64_t> number = parse_number(text);
   if (!number) return std::nullopt;
@@ -55,34 +50,34 @@ constexpr std::optional<std::size_t> parse_size(std::string_view text) {
   return std::nullopt;
 }
 
-constexpr bool set_reuse_percent(tuning& to, std::string_view text) {
+inline bool set_reuse_percent(tuning& to, std::string_view text) {
   const auto value = parse_number(text);
   if (!value || !text.empty() || *value > 100) return false;
   to.reuse_percent = narrow<unsigned>(*value);
   return true;
 }
 
-constexpr bool set_madvise_above(tuning& to, std::string_view text) {
+inline bool set_madvise_above(tuning& to, std::string_view text) {
   const auto value = text == "never" ? std::optional(unlimited) : parse_size(text);
   if (value) to.purge_above = *value;
   return value.has_value();
 }
 
-constexpr bool set_retain(tuning& to, std::string_view text) {
+inline bool set_retain(tuning& to, std::string_view text) {
   const auto value = parse_size(text);
   if (value) to.retained_span_bytes = to.retained_large_bytes = *value;
   if (value) to.retains_beyond_bound = false;
   return value.has_value();
 }
 
-constexpr bool set_arena(tuning& to, std::string_view text) {
+inline bool set_arena(tuning& to, std::string_view text) {
   const auto value = parse_size(text);
   if (!value || *value < least_arena_setting || *value > most_arena_setting) return false;
   to.arena_bytes = *value;
   return true;
 }
 
-constexpr bool set_huge_pages(tuning& to, std::string_view text) {
+inline bool set_huge_pages(tuning& to, std::string_view text) {
   constexpr std::string_view names[] = {"never", "grown", "always"};
   for (unsigned index = 0; index < 3; ++index) {
     if (text != names[index]) continue;
@@ -92,22 +87,11 @@ constexpr bool set_huge_pages(tuning& to, std::string_view text) {
   return false;
 }
 
-constexpr bool set_switch(bool& to, std::string_view text) {
+template <auto Switch>
+bool set_switch(tuning& to, std::string_view text) {
   if (text != "0" && text != "1") return false;
-  to = text == "1";
+  to.*Switch = text == "1";
   return true;
-}
-
-constexpr bool set_purge_at_once(tuning& to, std::string_view text) {
-  return set_switch(to.purge_at_once, text);
-}
-
-constexpr bool set_purge_when_idle(tuning& to, std::string_view text) {
-  return set_switch(to.purge_when_idle, text);
-}
-
-constexpr bool set_statistics(tuning& to, std::string_view text) {
-  return set_switch(to.statistics_at_exit, text);
 }
 
 struct setting {
@@ -122,9 +106,9 @@ inline constexpr setting setting_table[] = {
     {"HEAPLAB_SCALLOC_RETAIN", "a size such as 16MiB, or 0 for none", set_retain},
     {"HEAPLAB_SCALLOC_ARENA", "a size from 8MiB to 1TiB", set_arena},
     {"HEAPLAB_SCALLOC_HUGE_PAGES", "never, grown or always", set_huge_pages},
-    {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0 or 1", set_purge_at_once},
-    {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "0 or 1", set_purge_when_idle},
-    {"HEAPLAB_SCALLOC_STATISTICS", "0 or 1", set_statistics},
+    {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0 or 1", set_switch<&tuning::purge_at_once>},
+    {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "0 or 1", set_switch<&tuning::purges_when_idle>},
+    {"HEAPLAB_SCALLOC_STATISTICS", "0 or 1", set_switch<&tuning::statistics_at_exit>},
 };
 
 inline void read_environment(tuning& to) {

@@ -145,9 +145,7 @@ public:
   }
 
   static constexpr unsigned slot_count() {
-    unsigned most = 0;
-    for (const size_class& kind : table) most = kind.pool_slot > most ? kind.pool_slot : most;
-    return most + 1;
+    return std::ranges::max(table, {}, &size_class::pool_slot).pool_slot + 1U;
   }
 
 private:
@@ -179,20 +177,17 @@ private:
   // address space count as one size, whatever their last block leaves unused.
   static constexpr void assign_slots(std::array<size_class, count>& classes) {
     std::uint16_t next = 0;
-    for (unsigned index = 0; index < count; ++index) {
-      size_class& kind = classes[index];
+    for (size_class& kind : classes) {
       kind.pool_slot = next;
-      for (unsigned before = 0; before < index; ++before) {
-        const size_class& other = classes[before];
-        if (other.fine == kind.fine && same_size(other, kind)) kind.pool_slot = other.pool_slot;
-      }
+      for (const size_class* other = classes.data(); other != &kind; ++other)
+        if (other->fine == kind.fine && same_size(*other, kind)) kind.pool_slot = other->pool_slot;
       if (kind.pool_slot == next) ++next;
     }
   }
 
-  static constexpr bool same_size(const size_class& left, const size_class& right) {
-    if (left.real_span_bytes == right.real_span_bytes) return true;
-    return left.fine && right.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
+  static constexpr bool same_size(const size_class& kind, const size_class& other) {
+    if (kind.real_span_bytes == other.real_span_bytes) return true;
+    return kind.fine && other.fine && Config.fine_span_bytes < Config.coarse_span_bytes;
   }
 
   // Of each class the number of its list (page_map.h), one more, as malloc's fast path needs it.

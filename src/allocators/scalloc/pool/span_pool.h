@@ -17,16 +17,13 @@
 #include <cstdint>
 
 #include "allocators/scalloc/arena/arena.h"
-#include "allocators/scalloc/policy/retention.h"
-#include "allocators/scalloc/policy/tuning.h"
+#include "allocators/scalloc/policy/config.h"
 #include "allocators/scalloc/pool/purged_spans.h"
 #include "allocators/scalloc/pool/retained_account.h"
 #include "allocators/scalloc/spans/purge_batch.h"
 #include "allocators/scalloc/spans/span.h"
-#include "allocators/scalloc/spans/span_tails.h"
 #include "base/assertion.h"
 #include "base/atomic.h"
-#include "base/bits.h"
 #include "concurrent/index_stack.h"
 
 namespace heaplab::scalloc {
@@ -49,8 +46,10 @@ public:
   // Called once, before every other function.
   void open(unsigned columns, const tuning& chosen) {
     columns_.store(std::clamp(columns, 1U, column_limit), std::memory_order_relaxed);
+    purge_above_ = chosen.purge_above;
+    retained_limit_ = chosen.retained_span_bytes;
     purge_at_once_ = chosen.purge_at_once;
-    retention_ = retention{chosen};
+    has_bound_on_put_ = !(chosen.retains_beyond_bound && chosen.purges_when_idle);
   }
 
   // A thread runs on the processor of this number. Columns only become more: what is in the others is found
@@ -67,8 +66,8 @@ public:
   void put(arena<Traits>& spans, span_type& span, std::uint32_t column) {
     HEAPLAB_ASSERT(span.is_free());
     const unsigned home = column % columns();
-    const unsigned slot = kind_of(span).pool_slot;
-    tails_.end_use(span, kind_of(span), home);
+    const unsigned slot = span.kind().pool_slot;
+    tails_.end_use(span, span.kind(), home);
     if (is_purged(span) && !retains()) purge_from(span, 0);
     const auto granted =
         is_purged(span) && retains() ? retained_.add(home, span.resident_bytes()) : std::nullopt;
@@ -112,7 +111,7 @@ public:
   // a fraction of the bound at once. What would take long is left to the background purge thread, which goes
   // on at once: it purges a page faster than the program can touch one.
   void purge_for_growth(arena<Traits>& spans, unsigned column, std::size_t bytes) {
-    if (!retention_.may_exceed_bound()) return;
+    if (has_bound_on_put_) return;
     const std::size_t excess = excess_of_bound(spans);
     if (excess == 0) return;
     // relaxed: growth that two threads count at once goes back once, by either.
@@ -139,11 +138,11 @@ public:
   }
 
   // Whether the pool may retain memory of free spans.
-  bool retains() const { return retention_.retains(); }
+  bool retains() const { return retained_limit_ > 0; }
 
   // Called often by the program's threads, for whom a purge of all that was retained would take too long.
   void decay_without_purge_thread(arena<Traits>& spans) {
-    if (retains() && !(retention_.may_exceed_bound() && Traits::has_purge_thread()))
+    if (retains() && (has_bound_on_put_ || !Traits::has_purge_thread()))
       decay(spans, Traits::platform::milliseconds());
   }
 
@@ -212,13 +211,8 @@ private:
     return &with_tail(spans, span, kind, home);
   }
 
-  // The class that used the span last.
-  static const size_class& kind_of(const span_type& span) {
-    return classes::table[span.class_index.load(std::memory_order_relaxed)];
-  }
-
   span_type& with_tail(const arena<Traits>& spans, span_type& span, const size_class& kind, unsigned home) {
-    tails_.begin_use(span, kind, home, columns(), retention_.bound_of_tails(config, spans.fine_bytes()));
+    tails_.begin_use(span, kind, home, columns(), retains() ? share_of_zone(spans) : 0);
     return span;
   }
 
@@ -227,15 +221,20 @@ private:
     return static_cast<std::size_t>(std::max<std::int64_t>(retained_.sum(columns()) - bound(spans), 0));
   }
 
+  // The bound on the memory of all free spans.
   std::int64_t bound(const arena<Traits>& spans) const {
-    return retention_.bound(config, spans.fine_bytes());
+    return static_cast<std::int64_t>(retained_limit_) + share_of_zone(spans);
+  }
+  static std::int64_t share_of_zone(const arena<Traits>& spans) {
+    return static_cast<std::int64_t>(spans.fine_bytes() / config.retained_fine_divisor);
   }
 
   // A column was granted more; all have `granted` now. Above the bound, unless the background purge thread
   // sees to the excess, unused quotas are taken back; if none is left to give then, a fraction of the bound
   // is purged, from the stack that grew.
   void after_grant(arena<Traits>& spans, unsigned slot, unsigned home, std::int64_t granted) {
-    if (const std::int64_t most = bound(spans); granted > most && !may_exceed_bound()) {
+    if (const std::int64_t most = bound(spans);
+        granted > most && (has_bound_on_put_ || !Traits::ask_for_purge())) {
       granted = retained_.shrink_quotas(columns());
       const auto kept = static_cast<std::int64_t>(most - most / purge_divisor);
       if (granted > kept && granted + config.retained_ahead_bytes > most) {
@@ -246,18 +245,17 @@ private:
     if (granted >= worth_a_purge_thread) Traits::ask_for_purge();
   }
 
-  bool may_exceed_bound() const { return retention_.may_exceed_bound() && Traits::ask_for_purge(); }
-
   // Purges free spans, those of the column `home` first, until `wanted` bytes are purged or none is left.
   void purge_any(arena<Traits>& spans, unsigned home, std::size_t wanted) {
     std::size_t done = 0;
     for (unsigned turn = 0; turn < columns(); ++turn)
       for (unsigned slot = 0; slot < slot_count && done < wanted; ++slot)
-        if (const unsigned column = (home + turn) % columns(); retention_.is_purged(slot_bytes[slot]))
+        if (const unsigned column = (home + turn) % columns(); slot_bytes[slot] > purge_above_)
           done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
   }
 
-  bool is_purged(const span_type& span) const { return retention_.is_purged(kind_of(span).real_span_bytes); }
+  // Whether the memory of a free span is purged some day.
+  bool is_purged(const span_type& span) const { return span.kind().real_span_bytes > purge_above_; }
 
   // Called for a span that was popped from a stack of the column.
   void release(const span_type& span, unsigned column) {
@@ -342,16 +340,18 @@ private:
 
   void flush(arena<Traits>& spans, purge_batch<Traits>& batch, unsigned column) {
     batch.flush(purge_at_once_, [&](span_type& span) {
-      purged_.put(spans, spans.number_of(span), kind_of(span).fine, column);
+      purged_.put(spans, spans.number_of(span), span.kind().fine, column);
     });
   }
 
   // relaxed: every value there was shows all stacks that were in use then. No point for the explorer.
   heaplab::atomic<unsigned> columns_{1};
+  std::size_t purge_above_ = unlimited, retained_limit_ = 0;
   bool purge_at_once_ = false;
+  // Whether a put that exceeds the bound purges the excess, for want of a background purge thread.
+  bool has_bound_on_put_ = true;
   // Bytes: by how much memory has grown since something gave way, and what is yet to go.
   typename Traits::template atomic<std::size_t> grown_{0}, left_to_purge_thread_{0};
-  retention retention_;
   retained_account<Traits> retained_;
   span_tails<Traits> tails_;
   stack stacks_[slot_count][column_limit];

@@ -24,8 +24,7 @@ template <class Traits>
   if (!span.load_word(std::memory_order_acquire).allows(span_event::push)) fatal("not a live block", block);
   const std::uint32_t bytes = span.secrets.block_bytes();
   const std::size_t index = span.offset_of(block) / bytes;
-  if (index >= Traits::classes::table[span.class_index.load(std::memory_order_relaxed)].blocks)
-    fatal("not a live block", block);
+  if (index >= span.kind().blocks) fatal("not a live block", block);
   if (span.offset_of(block) % bytes != 0) fatal("not a live block, an address inside a block", block, bytes);
   fatal("not a live block, freed already or never allocated", block, bytes);
 }
@@ -208,6 +207,27 @@ void withdraw(span<Traits>& span, void* block) {
   if (!span.live.end(granule) || is_inside_block(span, block)) refuse_address(span, block);
   check_canaries(span, block);
   wipe(span, block, was_untouched);
+}
+
+// realloc to a smaller size stays in place unless it would use at most 1/N of the block. A larger N copies
+// less and leaves more of a block unused.
+inline constexpr std::size_t shrink_divisor = 2;
+
+// Whether a block with `usable` bytes may have been allocated for `bytes`, the size that a sized delete
+// passes. `span` is the block's, null for a large block.
+template <class Traits>
+bool may_be_size_of(const span<Traits>* span, std::size_t usable, std::size_t bytes, std::size_t alignment,
+                    bool was_resized) {
+  using classes = typename Traits::classes;
+  constexpr const auto& config = Traits::config;
+  if (bytes > usable || usable == 0) return bytes == usable;
+  // realloc has left more of the block unused, at most.
+  if (was_resized && bytes > usable / shrink_divisor) return true;
+  // A large block, rounded up to pages, or one that serves where no span was left.
+  if (span == nullptr)
+    return bytes <= config.span_request_limit() || usable - bytes < os_pages::huge_page_bytes;
+  const unsigned index = classes::index_of_aligned(alignment, bytes + config.canary_bytes);
+  return index < classes::count && classes::table[index].block_bytes == span->secrets.block_bytes();
 }
 
 }  // namespace heaplab::scalloc

@@ -69,9 +69,8 @@ public:
 private:
   // The whole of a fine span: a huge page backs the part, too, that blocks never touched.
   static std::size_t bytes_of(const span_type& span) {
-    return classes::table[span.class_index.load(std::memory_order_relaxed)].fine
-               ? Traits::config.fine_span_bytes
-               : align_up(span.resident_bytes(), os_pages::page_bytes());
+    return span.kind().fine ? Traits::config.fine_span_bytes
+                            : align_up(span.resident_bytes(), os_pages::page_bytes());
   }
 
   static char* end_of(const iovec& range) { return static_cast<char*>(range.iov_base) + range.iov_len; }

@@ -13,7 +13,6 @@
 #include "allocators/scalloc/spans/span_state.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
-#include "base/fatal.h"
 #include "base/narrow.h"
 #include "concurrent/checked_deque.h"
 #include "concurrent/owned_counter.h"
@@ -95,7 +94,7 @@ struct alignas(4 * cache_line_bytes) span {
   alignas(cache_line_bytes) concurrent::deque_hook<sync, span> hook;
   // Link of the span-pool's stacks.
   atomic<std::uint32_t> pool_next{0};
-  // Bit p: the blocks that begin in page p are free, and in no list (span_holes.h). Owner only while the span
+  // Bit p: the blocks that begin in page p are free, and in no list (holes.h). Owner only while the span
   // is hot; else guarded by the lock of the owner's lists.
   std::uint32_t holes = 0;
   // Such pages of a hot span, whose blocks may still count in the remote list: the owner moves them to
@@ -107,7 +106,7 @@ struct alignas(4 * cache_line_bytes) span {
   // What the last sweep saw (hole_sweep.h). Used by the sweep alone.
   std::uint32_t last_seen = 0;
 
-  [[no_unique_address]] std::conditional_t<hardened, live_map<Traits>, no_live_map> live;
+  [[no_unique_address]] part_if<hardened, live_map<Traits>> live;
 
   // --- owner ---
 
@@ -136,11 +135,20 @@ struct alignas(4 * cache_line_bytes) span {
   // Called by a thread whose free makes the remote list non-empty.
   void ask_for_attention() { owner_tag.fetch_or(attention, std::memory_order_seq_cst); }
 
+  // The class that uses the span, or used it last.
+  const size_class& kind() const {
+    return Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+  }
+
   // --- counts ---
 
   std::int32_t used() const {
     const std::int32_t floor = countdown_floor.load(std::memory_order_seq_cst);
     return floor + countdown.read(std::memory_order_seq_cst);
+  }
+  // For the word as it was before.
+  std::int32_t live_blocks(span_word seen) const {
+    return used() - narrow<std::int32_t>(seen.remote_count());
   }
 
   // Called by the owner of a hot span. A fork may copy the owner between the two stores: their order lets the
@@ -188,7 +196,7 @@ struct alignas(4 * cache_line_bytes) span {
 
   // What take_all counts, of a span that has holes.
   HEAPLAB_OUT_OF_LINE std::int32_t used_beside_holes() const {
-    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+    const size_class& kind = this->kind();
     if (hot_holes.load(std::memory_order_relaxed) == 0)
       return narrow<std::int32_t>(fresh - blocks_in_holes(holes, kind, color));
     std::int32_t now = used();
@@ -254,11 +262,11 @@ struct alignas(4 * cache_line_bytes) span {
   // Whether every block ever handed out is used, in the local list or in a hole. Called by the owner of a hot
   // span. Walks the list.
   bool counts_every_block() const {
-    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
+    const size_class& kind = this->kind();
     if (fresh > kind.blocks) return false;
     std::uint32_t listed = 0;
     for (void* block = local_list; block != nullptr; block = secrets.next_of(block), ++listed)
-      if (listed == fresh || !was_handed_out(block)) return false;
+      if (listed == fresh || !has_block_at(block, fresh)) return false;
     // Hot holes may count as used until the owner takes the remote list with which they were freed.
     const auto known = narrow<std::int32_t>(listed + blocks_in_holes(holes, kind, color));
     const auto hot =
@@ -267,15 +275,24 @@ struct alignas(4 * cache_line_bytes) span {
     return missing >= 0 && missing <= hot;
   }
 
-  // Whether a block of the span begins there and was handed out in this tenure.
-  bool was_handed_out(const void* block) const {
-    const size_class& kind = Traits::classes::table[class_index.load(std::memory_order_relaxed)];
-    const std::size_t offset = distance_to(block) - color;
-    return offset % kind.block_bytes == 0 && offset < std::size_t{fresh} * kind.block_bytes;
+  // Whether one of the first `count` blocks of the span begins there.
+  bool has_block_at(const void* address, std::uint32_t count) const {
+    const std::size_t offset = distance_to(address) - color, bytes = kind().block_bytes;
+    return offset % bytes == 0 && offset < count * bytes;
   }
 
   char* block_at(std::uint32_t number, const size_class& kind) const {
     return base + color + std::size_t{number} * kind.block_bytes;
+  }
+
+  // Links `count` > 0 blocks that lie side by side into a list, and returns its first block.
+  void* link_blocks(std::uint32_t number, std::uint32_t count, const size_class& kind) const {
+    char* const first = block_at(number, kind);
+    char* const last = first + std::size_t{count - 1} * kind.block_bytes;
+    for (char* block = first; block < last; block += kind.block_bytes)
+      secrets.link(block, block + kind.block_bytes);
+    secrets.link(last, nullptr);
+    return first;
   }
 
   // From the beginning of the span to any address; to one before it, more than any span has.

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -63,16 +62,11 @@ inline constexpr std::array span_transitions = {
                     "the owner, or for an orphan any thread, under the lock of the owner's lists", "acq_rel"},
 };
 
-// The next state by state and event; a pair without a row in the table has none.
-inline constexpr auto next_states = [] {
-  std::array<std::array<std::optional<span_state>, span_event_count>, span_state_count> result{};
-  for (const span_transition& row : span_transitions)
-    result[static_cast<unsigned>(row.from)][static_cast<unsigned>(row.event)] = row.to;
-  return result;
-}();
-
+// A pair of a state and an event without a row in the table has no next state.
 constexpr std::optional<span_state> next_state(span_state from, span_event event) {
-  return next_states[static_cast<unsigned>(from)][static_cast<unsigned>(event)];
+  for (const span_transition& row : span_transitions)
+    if (row.from == from && row.event == event) return row.to;
+  return std::nullopt;
 }
 
 // The states that allow an event, a bit for each: one word instead of the table where the event is known.
