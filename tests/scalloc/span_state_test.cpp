@@ -63,7 +63,7 @@ span_word perform(span_word word, span_event event) {
 }
 
 TEST(span_state, has_a_row_for_every_legal_event_and_no_other) {
-  EXPECT_EQ(span_transitions.size(), life.size());
+  EXPECT_EQ(std::size(span_transitions), life.size());
   for (const span_state from : states)
     for (const span_event event : events) {
       const auto row = life.find({from, event});

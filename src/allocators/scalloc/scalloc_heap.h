@@ -13,13 +13,11 @@
 #include <cstring>
 #include <type_traits>
 
-#include "allocators/scalloc/arena/empty_blocks.h"
 #include "allocators/scalloc/checked_free.h"
 #include "allocators/scalloc/frontend/calling_core.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
 #include "allocators/scalloc/frontend/span_life.h"
-#include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/idle/hole_sweep.h"
 #include "allocators/scalloc/idle/idle_purge.h"
 #include "allocators/scalloc/large/large.h"
@@ -338,7 +336,6 @@ private:
     caller::end(buffer);
   }
 
-  // The background purge thread.
   static int purge_in_background(void* number) {
     idle_purge_.serve(number, idle_work());
     return 0;

@@ -248,7 +248,6 @@ public:
     return position < all ? position : 0;
   }
 
-  // Visits every span ever carved.
   template <class Visit>
   void for_each_span(Visit&& visit) {
     visit_spans(0, [&](span_type& span) { return visit(span), true; });
@@ -268,7 +267,7 @@ public:
 
 private:
   // Whether the fine span, which was just carved, becomes a guard for good: of guarded_span_period spans the
-  // first does, unless the system refuses. Then its addresses serve as blocks of no bytes (empty_blocks.h).
+  // first does, unless the system refuses. Then its addresses serve as blocks of no bytes (checked_free.h).
   bool becomes_guard_now(span_type& span) {
     const std::uint32_t number = number_of(span), place = number / guarded_span_period;
     const bool is_guard =

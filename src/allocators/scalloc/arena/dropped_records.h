@@ -76,7 +76,6 @@ private:
 
   // False: no page is left.
   bool begin_page() {
-    if (lowest_ >= count_) return false;
     std::uint64_t* const words = words_.load(std::memory_order_relaxed);
     while (lowest_ < count_ && words[lowest_] == 0) ++lowest_;
     if (lowest_ >= count_) return false;

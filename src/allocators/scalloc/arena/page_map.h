@@ -38,7 +38,6 @@ public:
 
   static constexpr std::uint32_t entries_in_line = cache_line_bytes / sizeof(list_number);
 
-  // The size of the map of an arena.
   static std::size_t bytes_for(std::size_t arena_bytes) {
     return is_used ? align_up(bytes_of(arena_bytes), os_pages::largest_page_bytes) : 0;
   }

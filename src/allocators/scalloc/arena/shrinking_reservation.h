@@ -27,7 +27,6 @@ public:
   std::size_t first() const { return first_; }
   std::size_t last() const { return last_; }
 
-  // How many bytes are reserved.
   std::size_t bytes() const { return has_gap() ? first_ + last_ : bytes_; }
 
   // Gives up all but the first and the last so many bytes, or as many as there still are. Returns what is to
@@ -43,7 +42,6 @@ public:
     return {std::span(start_ + first, begin - first), std::span(start_ + end, bytes_ - last - end)};
   }
 
-  // What is reserved.
   parts all() const {
     const std::size_t last = has_gap() ? last_ : 0;
     return {std::span(start_, first_), std::span(start_ + bytes_ - last, last)};

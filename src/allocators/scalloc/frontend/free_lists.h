@@ -123,7 +123,6 @@ public:
       if (list != own_list(numbers::class_of[list])) take(numbers::class_of[list], take_out(list, 0, 0));
   }
 
-  // Calls visit(block) for each listed block of the class.
   template <class Visit>
   void for_each(unsigned class_index, Visit&& visit) const {
     numbers::for_each_of(class_index, [&](unsigned list) {

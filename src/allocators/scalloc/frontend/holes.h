@@ -24,7 +24,6 @@
 #include "allocators/scalloc/frontend/lab.h"
 #include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/policy/size_classes.h"
-#include "allocators/scalloc/spans/block_pages.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/assertion.h"
 #include "base/atomic.h"

@@ -8,7 +8,7 @@
 #include "allocators/scalloc/frontend/free_lists.h"
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/random_source.h"
-#include "allocators/scalloc/hardened/unhardened.h"
+#include "allocators/scalloc/policy/config.h"
 #include "allocators/scalloc/spans/freed_blocks.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/cache_line.h"

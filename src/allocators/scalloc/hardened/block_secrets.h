@@ -117,6 +117,12 @@ private:
   unsigned left_ = 0;
 };
 
+// Instead of block_secrets in a heap that is not hardened. A link is the address of the next free block.
+struct plain_links {
+  static void* next_of(const void* block) { return *static_cast<void* const*>(block); }
+  static void link(void* block, void* next) { *static_cast<void**>(block) = next; }
+};
+
 // Links `count` <= Most blocks of a span that lie side by side from `first` on into a list in random order
 // (Fisher, Yates), and writes their canaries. Returns the first block of the list.
 template <std::size_t Most, class Secrets, class Random>

@@ -24,7 +24,6 @@ public:
     return oldest;
   }
 
-  // Calls visit(block) for every block.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (void* const block : slots_)

@@ -120,21 +120,19 @@ private:
     spans_[span_count_] = &span;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     span_count_ += 1;
-    if (!begin_purge(life_, span, [&] { return find_ranges(span); })) --span_count_;
+    const bool any = begin_purge(life_, span, [&] {
+      const std::size_t before = range_count_;
+      span_holes<Traits> holes(span, span.kind());
+      span.holes |= add_all(holes, span, span.kind());
+      return range_count_ > before;
+    });
+    if (!any) --span_count_;
   }
 
   // What tells whether the span has changed: an even number.
   static std::uint32_t mark_of(span_word word, std::int32_t used) {
     const std::uint64_t both = (word.bits() ^ static_cast<std::uint32_t>(used)) * 0x9E37'79B9'7F4A'7C15;
     return narrow<std::uint32_t>(both >> 32) & ~1U;
-  }
-
-  bool find_ranges(span_type& span) {
-    const std::size_t before = range_count_;
-    const size_class& kind = span.kind();
-    span_holes<Traits> holes(span, kind);
-    span.holes |= add_all(holes, span, kind);
-    return range_count_ > before;
   }
 
   // Adds the ranges of all holes. Returns those that the record must name.

@@ -64,7 +64,6 @@ public:
     entries_[gap].block = nullptr;
   }
 
-  // Calls visit(entry) for every entry.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t slot = 0; slot < capacity_; ++slot)

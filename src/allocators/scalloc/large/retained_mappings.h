@@ -89,7 +89,6 @@ class retained_mappings {
   using leaving = leaving_mappings<Traits>;
 
 public:
-  // Bytes that may be retained.
   constexpr explicit retained_mappings(std::size_t limit) : limit_(limit) {}
   void set_limit(std::size_t bytes) { limit_ = bytes; }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/narrow.h"
 #include "base/os_pages.h"
@@ -66,7 +67,6 @@ struct config {
   // The part of a virtual span that its real span does not use has no access: a stray write there faults
   // (paper, section 3.2). Costs system calls for a new span, and where a span changes its real-span size.
   bool guards_tails;
-  // Blocks in a span of a class.
   unsigned (*blocks_in_span)(const config&, std::size_t block_bytes);
 
   // --- when spans change hands ---
@@ -242,6 +242,13 @@ struct config {
   // The largest request that a block of a span can serve.
   constexpr std::size_t span_request_limit() const { return span_block_limit - canary_bytes; }
 };
+
+// A part of the variants for which `Condition` holds. The others have an empty object of a type of its own in
+// its place, which needs no memory.
+template <class Part>
+struct absent {};
+template <bool Condition, class Part>
+using part_if = std::conditional_t<Condition, Part, absent<Part>>;
 
 // The config of a process, which the environment may have changed: of the knobs that settings.h names alone.
 struct tuning : config {

@@ -47,7 +47,6 @@ public:
 
   static constexpr std::uint8_t of(unsigned class_index, unsigned owner) { return lists[owner][class_index]; }
 
-  // Calls visit(list) for each list of the class.
   template <class Visit>
   static void for_each_of(unsigned class_index, Visit&& visit) {
     const unsigned those_with_lists = share_lines(class_index) ? owners : 1;

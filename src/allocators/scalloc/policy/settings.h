@@ -1,18 +1,5 @@
 // Settings from the environment, read once at the first allocation. A setting that cannot be used gives a
 // line on standard error, and the default is used. A set-user-id program reads none.
-//
-//   HEAPLAB_SCALLOC_REUSE_PERCENT   0 to 100: a span is reusable when more than this part of it is free
-//   HEAPLAB_SCALLOC_MADVISE_ABOVE   bytes, or "never": free spans larger than this return their memory
-//   HEAPLAB_SCALLOC_RETAIN          bytes of free spans retained for reuse, besides a sixteenth of the fine
-//                                   zone, and as many bytes of freed large blocks; 0: none
-//   HEAPLAB_SCALLOC_ARENA           bytes of address space, 8MiB to 1TiB; at most half of RLIMIT_AS
-//   HEAPLAB_SCALLOC_HUGE_PAGES      never, grown, always
-//   HEAPLAB_SCALLOC_PURGE_AT_ONCE   0, 1: free spans return their memory by process_madvise, if there is one
-//   HEAPLAB_SCALLOC_PURGE_WHEN_IDLE 0, 1: a background purge thread returns memory that is not needed for a
-//                                   second, also where the program does nothing
-//   HEAPLAB_SCALLOC_STATISTICS      0, 1: statistics on standard error when the process ends
-//
-// Sizes take a suffix: KiB, MiB, GiB, TiB.
 #pragma once
 
 #include <charconv>
@@ -100,14 +87,23 @@ struct setting {
   bool (*set)(tuning&, std::string_view);
 };
 
+// Sizes take a suffix: KiB, MiB, GiB, TiB.
 inline constexpr setting setting_table[] = {
+    // A span is reusable when more than this part of it is free.
     {"HEAPLAB_SCALLOC_REUSE_PERCENT", "a number from 0 to 100", set_reuse_percent},
+    // Free spans larger than this return their memory.
     {"HEAPLAB_SCALLOC_MADVISE_ABOVE", "a size such as 32KiB, or never", set_madvise_above},
+    // Of free spans retained for reuse, besides a sixteenth of the fine zone, and as much of large blocks.
     {"HEAPLAB_SCALLOC_RETAIN", "a size such as 16MiB, or 0 for none", set_retain},
+    // Address space; at most half of RLIMIT_AS.
     {"HEAPLAB_SCALLOC_ARENA", "a size from 8MiB to 1TiB", set_arena},
     {"HEAPLAB_SCALLOC_HUGE_PAGES", "never, grown or always", set_huge_pages},
+    // Free spans return their memory by process_madvise, where Linux has it.
     {"HEAPLAB_SCALLOC_PURGE_AT_ONCE", "0 or 1", set_switch<&tuning::purge_at_once>},
+    // A background purge thread returns memory that is not needed for a second, also where the program does
+    // nothing.
     {"HEAPLAB_SCALLOC_PURGE_WHEN_IDLE", "0 or 1", set_switch<&tuning::purges_when_idle>},
+    // Statistics on standard error when the process ends.
     {"HEAPLAB_SCALLOC_STATISTICS", "0 or 1", set_switch<&tuning::statistics_at_exit>},
 };
 

@@ -140,7 +140,6 @@ public:
   // The records of spans that have been purged since the last sweep.
   std::size_t record_bytes() const { return added_.load(std::memory_order_relaxed) * sizeof(span<Traits>); }
 
-  // Gives back the memory of records.
   void sweep_records(arena<Traits>& spans, unsigned columns) {
     if constexpr (dropped_records<Traits>::are_possible) {
       added_.store(0, std::memory_order_relaxed);

@@ -86,7 +86,7 @@ public:
     for (unsigned step = 0; step < slot_count; ++step) {
       const unsigned slot =
           config.searches_from_first ? step : (kind.pool_slot + slot_count - step) % slot_count;
-      if (slot_is_fine[slot] != kind.fine) continue;
+      if (slots[slot].fine != kind.fine) continue;
       for (unsigned turn = 0; turn < columns(); ++turn) {
         const unsigned from = config.searches_from_first ? turn : (home + turn) % columns();
         if (span_type* const span = take(spans, slot, from, kind, home)) return span;
@@ -137,7 +137,6 @@ public:
     if (purged_.record_bytes() >= worth) purged_.sweep_records(spans, columns());
   }
 
-  // Whether the pool may retain memory of free spans.
   bool retains() const { return retained_limit_ > 0; }
 
   // Called often by the program's threads, for whom a purge of all that was retained would take too long.
@@ -185,17 +184,16 @@ private:
   static constexpr std::int64_t worth_a_purge_thread =
       static_cast<std::int64_t>(std::min<std::size_t>(config.idle_purge_bytes, INT64_MAX));
 
-  static constexpr auto slot_is_fine = [] {
-    std::array<bool, slot_count> result{};
-    for (const size_class& kind : classes::table) result[kind.pool_slot] = kind.fine;
-    return result;
-  }();
-
-  // The largest real span of each slot.
-  static constexpr auto slot_bytes = [] {
-    std::array<std::uint32_t, slot_count> result{};
-    for (const size_class& kind : classes::table)
-      result[kind.pool_slot] = std::max(result[kind.pool_slot], kind.real_span_bytes);
+  struct slot_kind {
+    bool fine = false;
+    std::uint32_t most_bytes = 0;  // the largest real span
+  };
+  static constexpr auto slots = [] {
+    std::array<slot_kind, slot_count> result{};
+    for (const size_class& kind : classes::table) {
+      slot_kind& slot = result[kind.pool_slot];
+      slot = {kind.fine, std::max(slot.most_bytes, kind.real_span_bytes)};
+    }
     return result;
   }();
 
@@ -216,7 +214,6 @@ private:
     return span;
   }
 
-  // Bytes by which the memory of free spans exceeds the bound.
   std::size_t excess_of_bound(const arena<Traits>& spans) const {
     return static_cast<std::size_t>(std::max<std::int64_t>(retained_.sum(columns()) - bound(spans), 0));
   }
@@ -250,7 +247,7 @@ private:
     std::size_t done = 0;
     for (unsigned turn = 0; turn < columns(); ++turn)
       for (unsigned slot = 0; slot < slot_count && done < wanted; ++slot)
-        if (const unsigned column = (home + turn) % columns(); slot_bytes[slot] > purge_above_)
+        if (const unsigned column = (home + turn) % columns(); slots[slot].most_bytes > purge_above_)
           done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
   }
 

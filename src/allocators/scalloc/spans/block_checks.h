@@ -80,7 +80,6 @@ void wipe_pages(char* begin, std::size_t bytes, bool were_untouched) {
 // means fewer page faults and more system calls. Measured with acdc (docs/decisions/0022).
 inline constexpr std::size_t zeroed_block_bytes = 32 * kib;
 
-// Makes a freed block zero.
 template <class Traits>
 void wipe(const span<Traits>& span, void* block, bool was_untouched) {
   const std::size_t usable = span.secrets.usable_bytes(), page = os_pages::page_bytes();

@@ -7,9 +7,7 @@
 
 #include "allocators/scalloc/hardened/block_secrets.h"
 #include "allocators/scalloc/hardened/live_map.h"
-#include "allocators/scalloc/hardened/unhardened.h"
 #include "allocators/scalloc/policy/size_classes.h"
-#include "allocators/scalloc/spans/block_pages.h"
 #include "allocators/scalloc/spans/span_state.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"

@@ -39,27 +39,23 @@ inline constexpr const char* freeing_thread = "any thread that frees a block it 
 inline constexpr const char* push_order =
     "seq_cst: publishes the block's link, and comes before the look at the owner's count";
 
-inline constexpr std::array span_transitions = {
-    span_transition{span_state::expected, span_event::take, span_state::hot,
-                    "the thread that carved the span from the arena",
-                    "release: publishes owner, class and count"},
-    span_transition{span_state::free, span_event::take, span_state::hot,
-                    "the thread that popped the span from the span-pool",
-                    "release: publishes owner, class and count"},
-    span_transition{span_state::hot, span_event::push, span_state::hot, freeing_thread, push_order},
-    span_transition{span_state::hot, span_event::refill, span_state::hot,
-                    "the owner, or a sweep of holes, which gives the blocks back",
-                    "acquire: sees the links of the blocks"},
-    span_transition{span_state::hot, span_event::retire, span_state::floating, "the owner",
-                    "seq_cst: publishes count and local list, and comes before the look at the remote list"},
-    span_transition{span_state::floating, span_event::push, span_state::floating, freeing_thread, push_order},
-    span_transition{span_state::floating, span_event::mostly_free, span_state::reusable, "any thread",
-                    "acq_rel"},
-    span_transition{span_state::floating, span_event::all_free, span_state::free, "any thread", "acq_rel"},
-    span_transition{span_state::reusable, span_event::push, span_state::reusable, freeing_thread, push_order},
-    span_transition{span_state::reusable, span_event::all_free, span_state::free, "any thread", "acq_rel"},
-    span_transition{span_state::reusable, span_event::reuse, span_state::hot,
-                    "the owner, or for an orphan any thread, under the lock of the owner's lists", "acq_rel"},
+inline constexpr span_transition span_transitions[] = {
+    {span_state::expected, span_event::take, span_state::hot,
+     "the thread that carved the span from the arena", "release: publishes owner, class and count"},
+    {span_state::free, span_event::take, span_state::hot,
+     "the thread that popped the span from the span-pool", "release: publishes owner, class and count"},
+    {span_state::hot, span_event::push, span_state::hot, freeing_thread, push_order},
+    {span_state::hot, span_event::refill, span_state::hot,
+     "the owner, or a sweep of holes, which gives the blocks back", "acquire: sees the links of the blocks"},
+    {span_state::hot, span_event::retire, span_state::floating, "the owner",
+     "seq_cst: publishes count and local list, and comes before the look at the remote list"},
+    {span_state::floating, span_event::push, span_state::floating, freeing_thread, push_order},
+    {span_state::floating, span_event::mostly_free, span_state::reusable, "any thread", "acq_rel"},
+    {span_state::floating, span_event::all_free, span_state::free, "any thread", "acq_rel"},
+    {span_state::reusable, span_event::push, span_state::reusable, freeing_thread, push_order},
+    {span_state::reusable, span_event::all_free, span_state::free, "any thread", "acq_rel"},
+    {span_state::reusable, span_event::reuse, span_state::hot,
+     "the owner, or for an orphan any thread, under the lock of the owner's lists", "acq_rel"},
 };
 
 // A pair of a state and an event without a row in the table has no next state.
@@ -127,7 +123,6 @@ public:
     return span_word{(kept | (std::uint64_t{offset / granule} << newest_at)) +
                      (std::uint64_t{count} << count_at)};
   }
-  // Somebody takes the remote list.
   constexpr span_word refill() const { return moved_by<span_event::refill>().without_remote(); }
   constexpr span_word retire() const { return moved_by<span_event::retire>(); }
   constexpr span_word mostly_free() const { return moved_by<span_event::mostly_free>(); }
