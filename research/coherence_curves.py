@@ -26,9 +26,7 @@ HEADING = "## Simulated: up to 256 threads"
 WHAT = (
     "A [simulator](../scalloc-coherence.md#what-is-counted) runs scalloc's own code, each thread on a core "
     "of its own, and counts the cache lines that move between cores and the atomic operations, for one "
-    "`malloc` or `free`. A count is no time: a flat curve says that more threads do not cost each other "
-    "more. The simulator does not see calls that overlap in time (waiting, failed attempts), the system "
-    "(system calls, page faults), or other allocators. The counts: "
+    "`malloc` or `free`: a flat curve says that more threads do not cost each other more. The counts: "
     "[coherence.csv](../../research/coherence.csv)."
 )
 

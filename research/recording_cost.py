@@ -239,9 +239,7 @@ INTRODUCTION = """# What recording costs
 
 `research/recording_cost.py` writes this page; its `--help` says how it measures. The aim on real programs is
 a ratio below 1.3 without stacks and below 2 with stacks. The last program, {loop}, does nothing but malloc
-and free and pays far more: the records are then most of its work. Stacks were taken by frame pointers when
-the times below were measured; [what unwind information costs beside them](recording-stacks.md) is a page of
-its own.
+and free and pays far more: the records are then most of its work.
 """
 RECORDING = """
 ## Programs
