@@ -46,7 +46,9 @@ TEST(bars, coherence_is_bounded_where_threads_exchange_memory) {
     const char* work;
     unsigned threads;
     double most;
-  } bounds[] = {{"larson", 16, 0.05},      {"larson", 256, 0.05},      {"producer-consumer", 2, 0.65},
+    // larson's blocks are smaller than a line: they go home to their owner, so that the program's writes
+    // share no lines (decision 104).
+  } bounds[] = {{"larson", 16, 0.16},      {"larson", 256, 0.16},      {"producer-consumer", 2, 0.65},
                 {"thread-churn", 2, 0.75}, {"thread-churn", 64, 1.85}, {"producer-consumer", 256, 0.65},
                 {"thread-churn", 256, 1.9}};
   for (const auto& bound : bounds)
