@@ -69,7 +69,7 @@ def record(extra: tuple[Path, ...], /, program: tuple[str, ...], process: str | 
       heaplab record --for 60s --trace-limit 4GiB -- ls -l
       sh -c 'until [ $((i += 1)) = 9999999 ]; do :; done' >&- 2>&- & heaplab record --pid $! --for 1s
       heaplab record --stacks -o ls.trace -- ls -l
-      heaplab record --sample 64KiB --every 1s -- ls -l
+      heaplab record --sample 64KiB --pages --every 1s -- ls -l
       heaplab record --paused --for 60s -o window.trace -- sh -c 'kill -USR1 $PPID; sleep 1; ls -l'
     """
     from heaplab.running import run_attach

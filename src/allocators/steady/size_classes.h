@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "base/cache_line.h"
+#include "base/narrow.h"
 
 namespace heaplab::steady {
 
@@ -20,9 +21,9 @@ inline constexpr unsigned class_count =
 // The class of the smallest block with `size` bytes; size <= largest_block.
 constexpr unsigned class_of(std::size_t size) {
   const std::size_t last = size - (size != 0);  // the offset of the last byte
-  if (last < linear_limit) return static_cast<unsigned>(last / cache_line_bytes);
+  if (last < linear_limit) return narrow<unsigned>(last / cache_line_bytes);
   const unsigned doubling = log2_floor(last);
-  const auto quarter = static_cast<unsigned>(last >> (doubling - 2));  // 4 to 7
+  const auto quarter = narrow<unsigned>(last >> (doubling - 2));  // 4 to 7
   return linear_classes + (doubling - log2_floor(linear_limit)) * classes_per_doubling + quarter - 4;
 }
 
@@ -37,7 +38,7 @@ constexpr std::size_t block_bytes(unsigned size_class) {
 inline constexpr auto lines_of_class = [] {
   std::array<std::uint32_t, class_count> lines{};
   for (unsigned size_class = 0; size_class < class_count; ++size_class)
-    lines[size_class] = static_cast<std::uint32_t>(block_bytes(size_class) / cache_line_bytes);
+    lines[size_class] = narrow<std::uint32_t>(block_bytes(size_class) / cache_line_bytes);
   return lines;
 }();
 
