@@ -30,7 +30,7 @@ import numpy as np
 from catalog_programs import PROGRAMS, SEED, add_programs, experiment_of, recorded, with_blocks, workload_of
 from command_line import add_page, parser_of, put
 from heaplab import stats
-from heaplab.analysis.metrics import value_of
+from heaplab.analysis.metrics import PROCESS_METRICS, value_of
 from heaplab.campaign import begin_or_resume as campaigns, plan
 from heaplab.campaign.begin_or_resume import Request
 from heaplab.campaign.measure_run import RunMeasurer
@@ -186,7 +186,8 @@ def sampled(
                         run = runs.run(way, number)
                     for metric in metrics:
                         by_metric[metric][way].append(value_of(run, metric, workload.metrics) or nan)
-    units_of = {metric: workload.metrics[metric].unit for metric in metrics}
+    known = PROCESS_METRICS | workload.metrics
+    units_of = {metric: known[metric].unit for metric in metrics}
     return [
         [name, metric, units.show(float(np.median(values[ALONE])), units_of[metric])]
         + [ratio_text(stats.compare(values[ALONE], values[way])) for way in wanted]
