@@ -83,13 +83,14 @@ private:
     return reserved < most_levels ? reserved : most_levels;
   }
 
-  // Null where the level is about to be added: the caller looks elsewhere.
+  // Null where the level is about to be added, or has no memory any more: the caller looks elsewhere.
   trace::raw_bucket* bucket_of(unsigned level, std::uint64_t address) const {
     trace::raw_chunk* const chunk = levels_[level].load(std::memory_order_acquire);
-    if (chunk == nullptr) return nullptr;
+    const std::uint64_t buckets = chunk == nullptr ? 0 : trace::buckets_of(*chunk);
+    if (buckets == 0) return nullptr;
     // Fibonacci hashing, scaled to the number of buckets by a multiplication.
     const auto hash = static_cast<std::uint32_t>(address * 0x9E3779B97F4A7C15ULL >> 32);
-    const std::size_t place = hash * std::uint64_t{trace::buckets_of(*chunk)} >> 32;
+    const std::size_t place = hash * buckets >> 32;
     return reinterpret_cast<trace::raw_bucket*>(chunk) + 1 + place;
   }
 

@@ -168,8 +168,9 @@ void end_life(const trace::raw_live_block& sample) {
   const std::uint64_t ms = now_ms() - born;
   const auto longer = static_cast<std::size_t>(std::bit_width(ms >> 2) + 1) / 2;  // 4 ms, 16 ms, 64 ms ...
   const std::size_t last = trace::raw_site::classes_of_lives - 1;
-  trace::raw_site& site = *sites.at(sample.site & ((std::uint64_t{1} << trace::site_bits) - 1));
-  site.lives[std::min(longer, last)].fetch_add(1, std::memory_order_relaxed);
+  // Null: another recording has begun since the sample was found.
+  if (trace::raw_site* const site = sites.at(sample.site & ((std::uint64_t{1} << trace::site_bits) - 1)))
+    site->lives[std::min(longer, last)].fetch_add(1, std::memory_order_relaxed);
 }
 
 void end_sample(thread_state& state, std::uint64_t address) {

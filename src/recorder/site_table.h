@@ -95,12 +95,12 @@ private:
   numbered_site first_of(std::uint64_t key, Wanted wanted) {
     for (unsigned level = levels(); level-- > 0;) {
       trace::raw_chunk* const table = levels_[level].load(std::memory_order_acquire);
-      if (table == nullptr) continue;
-      const std::uint64_t places = table->bytes / sizeof(trace::raw_site) - 1;
+      const std::uint64_t places = table == nullptr ? 0 : trace::sites_of(*table);
+      if (places == 0) continue;
       for (std::uint64_t tried = 0; tried < tries; ++tried) {
         const std::uint64_t place = (key + tried) % places;
         const std::uint64_t number = std::uint64_t{level} << trace::place_bits | place;
-        trace::raw_site* const site = at(number);
+        trace::raw_site* const site = reinterpret_cast<trace::raw_site*>(table) + 1 + place;
         if (number != elsewhere && wanted(*site)) return {site, number};
       }
     }

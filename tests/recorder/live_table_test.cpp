@@ -39,6 +39,11 @@ public:
     while (!table.put(block)) ASSERT_TRUE(add());
   }
 
+  // As at the end of a recording.
+  void take_memory_back() {
+    for (const auto& level : memory_) std::fill_n(reinterpret_cast<char*>(level.get()), level->bytes, '\0');
+  }
+
   // Everything in the table, as its reader after the recording finds it.
   std::map<std::uint64_t, std::uint64_t> found() const {
     std::map<std::uint64_t, std::uint64_t> all;
@@ -101,6 +106,14 @@ TEST(live_table, has_a_last_level) {
   EXPECT_GE(added, 10U);
   EXPECT_EQ(table.next_bytes(), 0U);
   EXPECT_FALSE(table.add(&level));
+}
+
+TEST(live_table, whose_memory_was_taken_back_has_no_room_and_no_blocks) {
+  levels kept;
+  kept.put(block_at(64, 1));
+  kept.take_memory_back();
+  EXPECT_FALSE(kept.table.put(block_at(128, 1)));
+  EXPECT_FALSE(kept.table.take(64).has_value());
 }
 
 // Threads hand blocks over through a mailbox; each takes what another has put.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -35,6 +36,10 @@ TEST(site_table, finds_what_was_added_and_ends_at_its_largest_size) {
     EXPECT_EQ(table.at(number)->addresses[1], table.at(number)->addresses[0] + 1);
   }
   EXPECT_NE(table.at(site_table::elsewhere), nullptr);
+  // The memory of a recording that has ended reads as zero.
+  for (std::vector<std::uint64_t>& level : memory) std::ranges::fill(level, 0);
+  EXPECT_EQ(table.find(added.begin()->first).site, nullptr);
+  EXPECT_EQ(table.add(added.begin()->first, {}).site, nullptr);
 }
 
 }  // namespace

@@ -184,8 +184,15 @@ struct raw_record {
 };
 static_assert(sizeof(raw_chunk) == sizeof(raw_record));
 
+// 0: a table without memory. The memory of an ended recording is taken back, and reads as zero, while a
+// thread may still be in a call that began before.
 constexpr std::size_t buckets_of(const raw_chunk& table) {
-  return table.bytes / sizeof(raw_bucket) - 1;
+  const std::size_t whole = table.bytes / sizeof(raw_bucket);
+  return whole == 0 ? 0 : whole - 1;
+}
+constexpr std::size_t sites_of(const raw_chunk& table) {
+  const std::size_t whole = table.bytes / sizeof(raw_site);
+  return whole == 0 ? 0 : whole - 1;
 }
 
 // A stack: records that follow each other in a chunk, each with up to three code addresses in place of stamp,
