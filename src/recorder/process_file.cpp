@@ -253,9 +253,10 @@ void leave(thread_state& state) {
   raw_chunk* const chunk = state.chunk;
   const auto left = static_cast<std::uint32_t>(state.end - state.next);
   state.chunk = nullptr;
-  if (chunk == nullptr) return;
-  chunk->next = chunk->bytes / static_cast<std::uint32_t>(sizeof(raw_record)) - 1 - left;
   state.next = state.end = nullptr;
+  // 0: the recording has ended, and the memory of its file was taken back.
+  if (chunk == nullptr || chunk->bytes == 0) return;
+  chunk->next = chunk->bytes / static_cast<std::uint32_t>(sizeof(raw_record)) - 1 - left;
   if (left >= fewest_worth_handing_on) {
     chunk->handed_on = 1;
     if (spares.give(chunk)) return;
@@ -280,7 +281,7 @@ bool get_chunk(thread_state& state) {
   leave(state);
   const bool first = state.thread == 0;
   raw_chunk* chunk = spares.take();
-  if (chunk == nullptr) chunk = chunk_for(state);
+  if (chunk == nullptr || chunk->bytes == 0) chunk = chunk_for(state);
   if (chunk == nullptr) return false;
   use_chunk(state, chunk);
   if (first && !state.exited) {
