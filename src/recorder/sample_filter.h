@@ -7,11 +7,12 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/os_pages.h"
 
 namespace heaplab::recorder {
 
 // relaxed: a thread that has a block from another has its count too.
-class alignas(4096) sample_filter {
+class alignas(os_pages::largest_page_bytes) sample_filter {
 public:
   // False: the block at the address is no live sample.
   HEAPLAB_FAST_PATH bool may_hold(std::uint64_t address) const {

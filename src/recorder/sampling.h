@@ -28,8 +28,8 @@ struct sampled_thread {
   // Bytes that the thread may acquire before its next point, each block with one more. 0: a call has to look
   // closer, because the thread has no point yet, or is in a call that looks closer (sampled_call).
   std::uint64_t left = 0;
-  std::uint64_t kept_back =
-      0;  // while pages are watched: what would be left, if not every call had to look closer
+  // While pages are watched, `left` is 0 so that every call looks closer, and this is what is left.
+  std::uint64_t kept_back = 0;
   std::uint32_t distances = 0;  // those of which recording: see distances_drawn
   stack_bounds bounds;
 };

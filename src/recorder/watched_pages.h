@@ -15,7 +15,7 @@
 namespace heaplab::recorder {
 
 // Zero: no page is watched, as in a child of fork, whose pages have blocks that the child does not know.
-class alignas(4096) watched_pages {
+class alignas(os_pages::largest_page_bytes) watched_pages {
 public:
   // A period of 0: no page is watched. Before the first call of a recording.
   void watch(std::uint64_t period, std::uint64_t seed) {

@@ -82,7 +82,7 @@ class SampledAnswer:
     def _pinning(self) -> str:
         assert self.pinned
         callers = sorted(self.last.callers.values(), key=lambda caller: -caller.pinned.bytes)[:NAMED]
-        worth = SHARE * self.last.process.pinned.bytes
+        worth = SHARE * sum(caller.pinned.bytes for caller in callers)
         names = " and ".join(caller.name for caller in callers if caller.pinned.bytes >= worth)
         unused = self.pinned.text("B")
         return f"pinned by few blocks: pages that hold live blocks leave {unused} unused; {names}"

@@ -111,7 +111,7 @@ class ProcessSamples(SampleRecord):
     modules: Modules = ""  # lines as in docs/trace-format.md
     build_ids: BuildIds = ""
     sites: list[SampledSite]
-    pinned: PinnedSum = PinnedSum()
+    pinned: PinnedSum | None = None  # None: not known
 
     @property
     def acquired(self) -> SampleSum:

@@ -66,7 +66,7 @@ class RawSample:
     executable: str
     arguments: str
     sites: list[SampledSite]
-    pinned: PinnedSum
+    pinned: PinnedSum | None  # None: a child of fork, which watches no pages
 
 
 class RawTables(NamedTuple):
@@ -103,7 +103,7 @@ def read(path: Path, mean: int, now_ms: int) -> RawSample | None:
         lost=int(head["lost"].sum()),
         arguments=bytes(head["arguments"]).decode(errors="replace"),
         sites=sites,
-        pinned=pinned,
+        pinned=None if head["forked"] else pinned,
         **texts,
     )
 

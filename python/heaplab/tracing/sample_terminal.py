@@ -84,6 +84,8 @@ def facts(moment: SampledMoment) -> list[tuple[str, str]]:
         rows.append(("resident", f"{size(process.resident)}, anonymous and shared"))
     if moment.pinned:
         rows.append(("pinned", f"{moment.pinned.text('B')} of pages with live blocks are unused"))
+    elif moment.head.page_period:
+        rows.append(("pinned", "not known: a child of fork watches no pages"))
     if process.lost:
         rows.append(("lost", f"{units.counted(process.lost, 'sample')}, for want of memory or disk"))
     if (others := len(snapshot.processes) - 1 + snapshot.left_out) > 0:
@@ -114,12 +116,13 @@ def pinning(moment: SampledMoment) -> Table:
     """The call sites by unused bytes of pages that hold their blocks."""
     callers = sorted(moment.callers.values(), key=lambda caller: -caller.pinned.bytes)
     callers = [caller for caller in callers if caller.pinned.pages]
+    whole = sum(caller.pinned.bytes for caller in callers)
     rows = [
         (
             caller.name,
             [
                 Entry(estimates.of_pinned(caller.pinned, moment.head).text("B"), title=caller.stack),
-                Entry(share(caller.pinned.bytes, moment.process.pinned.bytes)),
+                Entry(share(caller.pinned.bytes, whole)),
                 Entry(size(caller.live.bytes)),
                 Entry(str(caller.pinned.pages)),
             ],

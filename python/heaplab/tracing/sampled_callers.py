@@ -59,7 +59,8 @@ class SampledMoment:
     @property
     def pinned(self) -> Estimate | None:
         """Unused bytes of pages that hold live blocks; None: no pages were watched."""
-        return estimates.of_pinned(self.process.pinned, self.head) if self.head.page_period else None
+        pinned = self.process.pinned
+        return estimates.of_pinned(pinned, self.head) if pinned and self.head.page_period else None
 
     @property
     def acquired(self) -> Estimate:

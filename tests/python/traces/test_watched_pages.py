@@ -115,6 +115,24 @@ def test_pages_of_a_program_are_those_of_its_blocks(tmp_path: Path) -> None:
         assert "Call sites by pinned bytes" in heaplab(tmp_path, "trace", "x.sample").stdout
 
 
+@pytest.mark.starts_programs
+def test_what_a_child_of_fork_pins_is_not_known(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    int main(void) {
+      void* volatile kept = malloc(5000);
+      if (fork()) return wait(0) < 0;
+      for (int i = 0; i < 5000; ++i) kept = malloc(100);
+    }
+    """
+    program = compiled(tmp_path / "forking", text, "-fno-builtin")
+    heaplab(tmp_path, "record", "--sample", "4KiB", "--pages", "-o", "x.sample", "--", program)
+    told = [heaplab(tmp_path, "trace", "x.sample", "--process", number).stdout for number in range(2)]
+    assert sum("not known: a child of fork watches no pages" in each for each in told) == 1
+
+
 def test_pages_go_with_samples_and_not_with_a_process_that_runs() -> None:
     assert refusal(call("record", "--pages", "--", "true")) == "heaplab: --pages goes with --sample\n"
     attached = refusal(call("record", "--sample", "4KiB", "--pages", "--pid", str(os.getpid())))
