@@ -3,7 +3,7 @@
 
 Each pair of arms runs the same small workload in turns. Times are CPU times of the whole process; page faults
 and peak memory are the kernel's; instructions are callgrind's, of a shorter run without its start. Transfers
-of cache lines between cores come from research/coherence.csv. Example, some minutes:
+of cache lines between cores come from research/coherence.csv.xz. Example, some minutes:
     research/ablations.py --pairs 9 --page docs/ablations.md
 """
 

@@ -1,10 +1,11 @@
 """The simulator's curves on the pages of scalloc's figures: what up to 256 threads cost each other.
 
-The counts (docs/scalloc-coherence.md) are the same on every run. They lie in coherence.csv, which
-`build/release/bin/coherence_print_table --csv > research/coherence.csv` writes in three minutes.
+The counts (docs/scalloc-coherence.md) are the same on every run. They lie in coherence.csv.xz, which
+`build/release/bin/coherence_print_table --csv | xz > research/coherence.csv.xz` writes in three minutes.
 """
 
 import csv
+import lzma
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from heaplab.report.page.reproduction_page import file_name
 from heaplab.report.pictures import canvas, marks, palette
 from heaplab.stats import Interval
 
-COUNTS = Path(__file__).with_name("coherence.csv")
+COUNTS = Path(__file__).with_name("coherence.csv.xz")
 COUNTED = {"transfers": "cache lines moved", "atomic": "atomic operations"}
 LEAST_TOP = 0.1  # of the vertical axis: a line moved in ten operations
 HEADING = "## Simulated: up to 256 threads"
@@ -27,7 +28,7 @@ WHAT = (
     "A [simulator](../scalloc-coherence.md#what-is-counted) runs scalloc's own code, each thread on a core "
     "of its own, and counts the cache lines that move between cores and the atomic operations, for one "
     "`malloc` or `free`: a flat curve says that more threads do not cost each other more. The counts: "
-    "[coherence.csv](../../research/coherence.csv)."
+    "[coherence.csv.xz](../../research/coherence.csv.xz)."
 )
 
 
@@ -110,7 +111,7 @@ Counts = Mapping[tuple[str, str, str], Mapping[int, str]]
 
 
 def counts() -> Counts:
-    with COUNTS.open(newline="") as lines:
+    with lzma.open(COUNTS, "rt", newline="") as lines:
         head, *rows = csv.reader(lines)
     threads = [int(number) for number in head[3:]]
     return {
@@ -138,7 +139,7 @@ def write(folder: Path) -> None:
 def alt(work: str) -> str:
     return (
         "Cache lines moved and atomic operations for an operation against threads, one line per variant "
-        f"of scalloc: {work}, simulated. Numbers in coherence.csv."
+        f"of scalloc: {work}, simulated. Numbers in coherence.csv.xz."
     )
 
 

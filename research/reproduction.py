@@ -4,7 +4,7 @@
 The verdicts lie in research/reproduction.json.xz. Each of RESULTS replaces the verdicts and the pictures of
 the experiments it measured, unless it was broken off; all others keep theirs, with their dates. Without
 RESULTS the page is written again from what lies there. The simulator's curves beside scalloc's figures come
-from research/coherence.csv each time (coherence_curves.py).
+from research/coherence.csv.xz each time (coherence_curves.py).
 Example: research/reproduction.py out/publications/*/*/results.jsonl
 """
 

@@ -1,8 +1,8 @@
 """Pictures of docs/reproduction that the site alone shows.
 
-A page has a line for such a picture, which `make site` turns into the picture. The simulator's curves are
-drawn from coherence.csv. The others were drawn from the results of an hour's campaigns, which nothing keeps:
-reproduction.py packs what it draws into pictures.tar.xz, a twentieth of the size.
+A page has a line for such a picture, which `make site` turns into the picture. The curves of the simulator
+are drawn from coherence.csv.xz. The others were drawn from the results of an hour's campaigns, which nothing
+keeps: reproduction.py packs what it draws into pictures.tar.xz, a twentieth of the size.
 """
 
 import io
