@@ -325,12 +325,5 @@ def padding_of(block: Block, candidate: Candidate, attempt: int) -> int:
 
 
 def environment_of(cell: Cell, library: Arm) -> dict[str, str]:
-    """The environment of the arm. If the arm preloads no malloc, the C library is preloaded.
-
-    Otherwise an allocator library that a real program is linked with would serve the program.
-    """
-    environment = environment_for(library)
-    if cell.workload.kind == "program" and not (library.preload or library.command):
-        others = filter(None, [environment.get("LD_PRELOAD")])
-        environment["LD_PRELOAD"] = ":".join([*others, interposition.C_LIBRARY_NAME])
-    return environment
+    is_program = cell.workload.kind == "program" and not library.runtime
+    return environment_for(interposition.preloaded(library) if is_program else library)

@@ -54,10 +54,16 @@ def serves(by: ServedBy, library: Arm) -> bool:
 
 
 def preloaded(library: Arm) -> Arm:
-    """The arm, if it has a malloc that a program can be run with. Raises UsageError for a collector."""
+    """The arm as a real program gets it. Raises UsageError for a collector, which has no malloc.
+
+    If the arm preloads no malloc, the C library is preloaded. Otherwise an allocator library that the program
+    is linked with would serve the program.
+    """
     if library.runtime:
         raise UsageError(f"{library.allocator}: {NO_MALLOC}")
-    return library
+    if library.preload or library.command or C_LIBRARY_NAME in library.beside:
+        return library
+    return library.model_copy(update={"beside": [*library.beside, C_LIBRARY_NAME]})
 
 
 def intended(library: Arm) -> str:

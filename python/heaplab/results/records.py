@@ -204,7 +204,7 @@ class Arm(Record):
     title: str
     version: str
     preload: list[str]
-    beside: list[str] = []  # further libraries, without a malloc, that are preloaded
+    beside: list[str] = []  # further libraries that are preloaded: none serves malloc but the C library
     environment: dict[str, str]
     sha256: dict[str, str]  # by path
     build_id: dict[str, str]  # by path

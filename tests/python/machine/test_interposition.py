@@ -200,3 +200,8 @@ def test_the_baseline_must_be_served_by_the_c_library(libraries: dict[str, Path]
 def test_heaplab_with_runs_a_program_under_an_allocator(libraries: dict[str, Path]) -> None:
     words = ["with", "--allocator", f"mine={libraries['same']}", "mine", "--", "cat", "/proc/self/maps"]
     assert str(libraries["same"]) in printed_by(*HEAPLAB, *words)
+
+
+def test_with_glibc_the_c_library_comes_before_a_library_that_is_linked() -> None:
+    words = ["with", "glibc", "--", "sh", "-c", "echo $LD_PRELOAD"]
+    assert printed_by(*HEAPLAB, *words) == "libc.so.6\n"
