@@ -34,12 +34,12 @@ def check_allocator(path: Path) -> None:
     with opened(path, "not an ELF library") as elf:
         machine = elf.get_machine_arch()
         shared = elf.header["e_type"] == "ET_DYN" and elf.get_section_by_name(".dynsym") is not None
-        defines = shared and "malloc" in defined_symbols(elf, ".dynsym")
+        has_malloc = shared and defines(elf, ".dynsym", "malloc")
     if machine != MACHINES.get(platform.machine(), machine):
         raise UsageError(f"{path}: made for {machine}, this machine is {platform.machine()}")
     if not shared:
         raise UsageError(f"{path}: an ELF file but not a shared library")
-    if not defines:
+    if not has_malloc:
         raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
 
 
@@ -64,7 +64,7 @@ def build_of(path: Path) -> Build:
     """The build of a library that defines malloc. Raises UsageError for any other file."""
     with opened(path, "not an ELF library") as elf:
         machine, names = elf.get_machine_arch(), {name: arch for arch, name in MACHINES.items()}
-        if "malloc" not in defined_symbols(elf, ".dynsym"):
+        if not defines(elf, ".dynsym", "malloc"):
             raise UsageError(f"{path}: defines no malloc, so preloading it changes nothing")
         return Build(names.get(machine, machine), max(versions_needed(elf, "GLIBC_"), default=()))
 
@@ -89,8 +89,8 @@ class DefinedFunction(NamedTuple):
     kind: int
 
 
-def functions_in(elf: ELFFile, section: str) -> Iterator[DefinedFunction]:
-    """The functions that a symbol table defines; none if the file has no such table.
+def functions_in(elf: ELFFile, section: str, only: str = "") -> Iterator[DefinedFunction]:
+    """The functions that a symbol table defines, or `only` those of a name; none without such a table.
 
     Programs with hundreds of thousands of symbols are read in a part of a second, unlike by pyelftools.
     """
@@ -101,11 +101,19 @@ def functions_in(elf: ELFFile, section: str) -> Iterator[DefinedFunction]:
     # Elf64_Sym: name, info, other, section, value, size. Elf32_Sym has the last two behind the name.
     is_wide, order = elf.elfclass == 64, "<" if elf.little_endian else ">"
     rows = struct.iter_unpack(order + ("IBBHQQ" if is_wide else "IIIBBH"), table.data())
+    places = {match.start() for match in re.finditer(re.escape(only.encode()) + b"\0", names)} if only else ()
     for number, row in enumerate(rows):
+        if only and row[0] not in places:
+            continue
         name, info, _, defined_in, start, size = row if is_wide else (row[0], *row[3:], *row[1:3])
         if defined_in and info & 15 in FUNCTION_KINDS:
             text = names[name : names.index(b"\0", name)]
             yield DefinedFunction(number, text.decode(errors="replace"), start, size, info & 15)
+
+
+def defines(elf: ELFFile, section: str, name: str) -> bool:
+    """Whether a symbol table defines a function of this name."""
+    return any(True for _ in functions_in(elf, section, name))
 
 
 def defined_symbols(elf: ELFFile, section: str) -> set[str]:
@@ -171,4 +179,4 @@ def own_malloc(path: Path) -> bool:
     """Whether the program was linked with its own malloc. Only an unstripped program shows this."""
     with path.open("rb") as stream:
         elf = ELFFile(stream)
-        return any("malloc" in defined_symbols(elf, table) for table in (".dynsym", ".symtab"))
+        return any(defines(elf, table, "malloc") for table in (".dynsym", ".symtab"))

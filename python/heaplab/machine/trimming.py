@@ -21,7 +21,7 @@ def fault_of(preload: list[str]) -> str:
     """Why malloc_trim would do nothing for the arm; "" if its malloc has it."""
     for path in preload:
         with elf.opened(Path(path), "is no library") as file:
-            if CALL in elf.defined_symbols(file, ".dynsym"):
+            if elf.defines(file, ".dynsym", CALL):
                 return ""
     return f"{Path(preload[0]).name} has no {CALL}, so trim= would do nothing" if preload else ""
 
