@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -30,16 +30,14 @@ RAW = ".raw"
 FOLDER = "HEAPLAB_RECORD"  # the variable that names the recorder's folder
 SIGNALLED = 128  # as in a shell, plus the number of the signal: the status of a program that a signal ended
 POLL_S = 0.2  # between two looks whether the time of recording is over
-FIRST_LOOK_S = (
-    0.001  # until the first look at the memory of the program; the time to the next grows to LOOK_S
-)
+FIRST_LOOK_S = 0.001  # until the first look at the memory of the program; then the time to the next grows
 LOOK_S = 0.02
 # Files of a recording's folder with what was seen, and when: trace_tool puts the first into the trace, and
 # where blocks lay at the moments of the second.
 MEMORY, MOMENTS = "memory", "moments"
 NONE_CALLED = "no process called malloc"
 NO_PROCESS = "no process was recorded"  # the tool's words where no process called malloc and no call was lost
-LEAST_REST = 10  # pause between two looks at all processes, as a multiple of the time that a look takes
+LEAST_REST = 10  # pause between two looks at processes, as a multiple of the time that a look takes
 GRACE_S = 1.0  # for processes that are just ending, before a note about those that go on
 
 KEEP_SIZE, PUNCH_HOLE = 1, 2  # flags of fallocate(2)
@@ -219,22 +217,27 @@ def remove(raw: Path) -> None:
         shutil.rmtree(raw)
 
 
-def still_running(raw: Path) -> list[str]:
-    """Name and number of each process that records into the folder; it may outlive the program that began it.
+def others() -> list[int]:
+    """The numbers of all other processes."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+
+
+def still_running(raw: Path, among: Collection[int]) -> dict[int, str]:
+    """The names of those processes that record into the folder; they may outlive the program that began it.
 
     Such a process has a file of the folder mapped, or, before its first call, the recorder and the variable
     that names the folder.
     """
     folder, begins = os.fsencode(raw.resolve()) + b"/", os.fsencode(f"{FOLDER}={raw.absolute()}")
-    processes = []
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit() or int(process.name) == os.getpid():
-            continue
+    processes = {}
+    for pid in among:
+        process = Path(f"/proc/{pid}")
         try:
             maps = (process / "maps").read_bytes()
             is_preloaded = os.fsencode(recorder()) in maps
             if folder in maps or (is_preloaded and begins in (process / "environ").read_bytes().split(b"\0")):
-                processes.append(f"{(process / 'comm').read_text(errors='replace').strip()} ({process.name})")
+                name = (process / "comm").read_text(errors="replace").strip()
+                processes[pid] = f"{name} ({pid})"
         except OSError:  # the process has ended meanwhile, or belongs to another user
             continue
     return processes
@@ -269,7 +272,8 @@ class Window:
                 self.child.wait(pause)
                 break
             self._tick()
-            pause = max(min(LOOK_S, pause * 1.5), self._look(self.child.pid))
+            longest = LOOK_S if self._sampler else POLL_S
+            pause = max(min(longest, pause * 1.5), self._look(self.child.pid))
         self._wait_for_others()
         self._control.switch(OFF)
 
@@ -297,14 +301,17 @@ class Window:
 
     def _wait_for_others(self) -> None:
         speak_at = time.monotonic() + GRACE_S
+        left: dict[int, str] = {}
         while not self._closed:
             began = time.monotonic()
-            left = still_running(self._raw)
+            # A look at all processes takes milliseconds of a processor: not while a known one is left.
+            left = still_running(self._raw, left) or still_running(self._raw, others())
             if not left:
                 return
             now = time.monotonic()
             if now >= speak_at:
-                self._waiting(left)
+                left = still_running(self._raw, others())
+                self._waiting([*left.values()])
                 speak_at = float("inf")
             time.sleep(max(POLL_S, LEAST_REST * (now - began)))
             self._tick()
