@@ -172,8 +172,4 @@ HEAPLAB_EXPORT void* pvalloc(std::size_t size) noexcept {
   return acquire_by<kind::pvalloc, &functions::pvalloc>(size, 0, size);
 }
 
-HEAPLAB_EXPORT std::size_t malloc_usable_size(void* block) noexcept {
-  return early.owns(block) ? early.size_of(block) : next.malloc_usable_size(block);
-}
-
 }  // extern "C"

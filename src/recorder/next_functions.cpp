@@ -16,8 +16,8 @@ namespace heaplab::recorder {
 
 namespace {
 
-enum class lookup : int { pending, under_way, done };
-constinit atomic<lookup> looked_up = lookup::pending;
+constinit atomic<bool> looked_up = false;
+constinit thread_local bool is_looking_up = false;
 
 template <class Function>
 bool find(Function& function, const char* name) {
@@ -31,22 +31,21 @@ void look_up_all() {
                    find(next.realloc, "realloc") && find(next.free, "free") &&
                    find(next.posix_memalign, "posix_memalign") && find(next.aligned_alloc, "aligned_alloc") &&
                    find(next.memalign, "memalign") && find(next.valloc, "valloc") &&
-                   find(next.pvalloc, "pvalloc") && find(next.malloc_usable_size, "malloc_usable_size");
+                   find(next.pvalloc, "pvalloc");
   if (!all) fatal("recorder: no malloc is loaded behind it");
 }
 
-// True if the functions are known. False for the calls that the look-up itself makes, and for other threads
-// meanwhile.
+// True if the functions are known. False for the calls that the look-up itself makes. Several threads find
+// the same functions.
 bool known() {
-  lookup seen = lookup::pending;
-  // acquire pairs with the release below; acq_rel for the thread that does the look-up.
-  if (looked_up.compare_exchange_strong(seen, lookup::under_way, std::memory_order_acq_rel,
-                                        std::memory_order_acquire)) {
-    look_up_all();
-    looked_up.store(lookup::done, std::memory_order_release);
-    return true;
-  }
-  return seen == lookup::done;
+  // acquire pairs with the release below.
+  if (looked_up.load(std::memory_order_acquire)) return true;
+  if (is_looking_up) return false;
+  is_looking_up = true;
+  look_up_all();
+  is_looking_up = false;
+  looked_up.store(true, std::memory_order_release);
+  return true;
 }
 
 void* early_block(std::size_t size) {
@@ -103,10 +102,6 @@ void* first_pvalloc(std::size_t size) {
   return known() ? next.pvalloc(size) : nullptr;
 }
 
-std::size_t first_usable_size(void* block) {
-  return known() ? next.malloc_usable_size(block) : 0;
-}
-
 // Few libraries have the functions of C23. A failed look-up leaves a text, which the first call of dlerror
 // tells and the second frees. Both happen here, so that the program does not see the text; but not in the
 // program's first call of malloc: dlerror takes the lock of setlocale, which may be what calls malloc.
@@ -133,7 +128,6 @@ constinit next_functions next{
     next_function<void*(std::size_t, std::size_t)>(first_memalign),
     next_function<void*(std::size_t)>(first_valloc),
     next_function<void*(std::size_t)>(first_pvalloc),
-    next_function<std::size_t(void*)>(first_usable_size),
 };
 
 const char* allocator_path() {

@@ -11,8 +11,9 @@ namespace heaplab::recorder {
 template <class Signature>
 class next_function;
 
-// The first call looks up all functions but those of C23; calls during the look-up are served from the early
-// arena.
+// A thread's first call looks up all functions but those of C23, unless another thread has done so; what the
+// look-up itself allocates is served from the early arena. So no program has a block of the arena, and
+// malloc_usable_size need not know of them.
 template <class Result, class... Arguments>
 class next_function<Result(Arguments...)> {
 public:
@@ -42,7 +43,6 @@ struct next_functions {
   next_function<void*(std::size_t, std::size_t)> memalign;
   next_function<void*(std::size_t)> valloc;
   next_function<void*(std::size_t)> pvalloc;
-  next_function<std::size_t(void*)> malloc_usable_size;
 };
 
 [[gnu::visibility("hidden")]] extern constinit next_functions next;

@@ -1,5 +1,5 @@
 // Tells at once of most blocks that they were not sampled: counts of the live samples, by the page of the
-// block. Blocks of a page share a count, so that a free touches the line that the frees around it touch.
+// block, and of pages that lie 256 MiB apart together. A free touches the line that the frees around it touch.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,7 @@ private:
 
   static std::size_t place_of(std::uint64_t address) {
     constexpr unsigned page_log2 = 12;
-    return static_cast<std::uint32_t>(address >> page_log2) * 0x9E3779B1U >>
-           (32 - places_log2);  // Fibonacci hashing
+    return (address >> page_log2) % (std::size_t{1} << places_log2);
   }
 
   void change(std::uint64_t address, int by) {
