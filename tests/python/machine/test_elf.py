@@ -29,5 +29,8 @@ def test_functions_of_a_symbol_table_are_those_that_pyelftools_reads(tmp_path: P
             if symbol["st_info"]["type"] == "STT_FUNC"
         ]
         [found] = elf.functions_in(file, ".symtab")
+        # The linker and the assembler let a name share the end of another.
+        names = ("first", "value", "irst", "fir")
+        assert [elf.defines(file, ".symtab", name) for name in names] == [True, False, False, False]
     assert found == (number, symbol.name, symbol["st_value"], symbol["st_size"], elf.FUNCTION)
     assert (found.name, found.start, found.size) == ("first", 16, 1)
