@@ -269,8 +269,8 @@ void carry_out() {
 }  // namespace heaplab::ask
 
 int main() {
-  // The pause ends sooner where processes wait for a processor. A nice value ranks this program among those of
-  // its session alone (sched(7), autogroups). Without the right for either the pause is as long as it is.
+  // The pause ends sooner where processes wait for a processor. A nice value ranks this program among those
+  // of its session alone (sched(7), autogroups). Without the right for either the pause is as long as it is.
   constexpr sched_param least_urgent{.sched_priority = 1};
   if (::sched_setscheduler(0, SCHED_RR, &least_urgent) != 0) ::setpriority(PRIO_PROCESS, 0, -20);
   try {
