@@ -156,6 +156,8 @@ void remember_sample(thread_state& state, const trace::raw_live_block& sample) {
 }
 
 std::optional<trace::raw_live_block> forget_sample(thread_state& state, std::uint64_t address) {
+  // Null shares its count with blocks, and marks the empty places of the table.
+  if (address == 0) return std::nullopt;
   const auto found = forget(state, address);
   if (found) sampled_addresses.remove(address);
   return found;

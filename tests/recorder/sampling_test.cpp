@@ -1,6 +1,7 @@
 // A process that samples itself: of this mean distance every block is a sample, so that all amounts are
 // known.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +164,19 @@ TEST_F(sampling, knows_what_lives_and_what_reallocation_and_failure_leave_behind
   EXPECT_EQ(of(::getpid()).live_bytes, before.live_bytes);
   EXPECT_EQ(of(::getpid()).ended, before.ended + 2);
   released(kept);
+}
+
+TEST_F(sampling, takes_null_for_no_block_where_a_sample_shares_its_count) {
+  constexpr std::size_t page = 4096;
+  void* const first = reinterpret_cast<void*>(0x6000'0000'0000);  // its page has the count of null
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  ASSERT_EQ(::mmap(first, page, PROT_READ | PROT_WRITE, flags, -1, 0), first);
+  acquire(kind::malloc, large, 0, HEAPLAB_SITE, [=] { return first; });
+  const sampled_file before = of(::getpid());
+  released(nullptr);
+  EXPECT_EQ(of(::getpid()).ended, before.ended);
+  release(kind::free, first, 0, 0, HEAPLAB_CALLER, [=] { ::munmap(first, page); });
+  EXPECT_EQ(of(::getpid()).live_bytes, before.live_bytes - large);
 }
 
 TEST_F(sampling, leaves_blocks_of_before_alone_and_counts_no_call_within_another) {
