@@ -258,7 +258,7 @@ def test_an_arm_that_is_void_gives_its_reason_and_no_figure(lab: Laboratory) -> 
     printed = failure(lab.heaplab("compare", "--experiment", "fake/one", *words, *WARM, "-o", lab.out))
     assert "bad is void: glibc has no setting MALLOC_ARENA_MAXX" in printed
     assert not lab.good("bad")
-    assert len(lab.good("one")) == len(lab.good("glibc")) == 10
+    assert len(lab.good("one")) == len(lab.good("glibc")) >= 10  # more where a run was disturbed
     bad = [run for run in lab.results().runs if run.allocator == "bad"]
     assert {run.status for run in bad} == {Status.SKIPPED}
     assert {run.reason for run in bad} == {"void: glibc has no setting MALLOC_ARENA_MAXX"}
