@@ -1,5 +1,5 @@
-// Tells at once of most blocks that they were not sampled: counts of the live samples, by the page of the
-// block, and of pages that lie 256 MiB apart together. A free touches the line that the frees around it
+// Tells at once of most blocks that they were not sampled: counts of the live samples, one count for each
+// page and all pages that lie a multiple of 256 MiB from it. A free touches the line that the frees around it
 // touch.
 #pragma once
 

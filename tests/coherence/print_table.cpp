@@ -3,9 +3,8 @@
 //
 // Prints the table of scalloc in docs/scalloc-coherence.md; for each WORKLOAD a table of all variants. With
 // --csv the rows of research/coherence.csv.xz: all variants, and without a WORKLOAD those of all workloads.
-// With
-// --nodes, for each WORKLOAD, how many lines move between 2 and 4 nodes. With --stacks, a stack of free spans
-// with tags beside hazard pointers.
+// With --nodes, for each WORKLOAD, how many lines move between 2 and 4 nodes. With --stacks, a stack of free
+// spans with tags beside hazard pointers.
 // Example: print_table span-pool. Exit status 0: printed, 2: no such workload.
 #include <cstdio>
 #include <exception>

@@ -304,7 +304,7 @@ class Window:
         left: dict[int, str] = {}
         while not self._closed:
             began = time.monotonic()
-            # A look at all processes takes milliseconds of a processor: not while a known one is left.
+            # A look at all processes takes milliseconds of a processor, so known ones are looked at first.
             left = still_running(self._raw, left) or still_running(self._raw, others())
             if not left:
                 return
