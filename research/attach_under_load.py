@@ -23,7 +23,6 @@ import tempfile
 from pathlib import Path
 
 from heaplab.errors import HeaplabError
-from heaplab.options.chosen_arms import BASELINE
 from heaplab.running import run_attach
 from heaplab.tracing.run_record import RecordingOptions
 
@@ -37,7 +36,7 @@ def attached(pid: str, seconds: float, sample: float | None) -> tuple[list[float
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(said):
         Path(folder).chmod(0o755)  # the server may run as another user
         options = RecordingOptions(
-            Path(folder, "x.trace"), BASELINE, None, seconds, False, False, False, (), sample
+            Path(folder, "x.trace"), "", None, seconds, False, False, False, (), sample
         )
         try:
             run_attach.attach((), pid, options)

@@ -38,7 +38,7 @@ from heaplab.catalog import contents
 from heaplab.catalog.contents import Catalog
 from heaplab.comparison import recorded_trace
 from heaplab.errors import HeaplabError
-from heaplab.machine import host
+from heaplab.machine import host, interposition
 from heaplab.options import chosen_arms
 from heaplab.results import spec
 from heaplab.results.records import Arm, Run, Status
@@ -290,6 +290,7 @@ def sample_rows(catalog: Catalog, asked: argparse.Namespace, glibc: Arm) -> str:
 
 def run(asked: argparse.Namespace) -> None:
     catalog, [glibc] = chosen_arms.arms(contents.load(()), "glibc", (), None)
+    glibc = interposition.preloaded(glibc)  # also below the recorder
     if asked.sample:
         put(sample_rows(catalog, asked, glibc), asked.page)
     else:

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from heaplab.options.chosen_arms import BASELINE
 from heaplab.options.option_types import DURATION, NAMES, TRACE_LIMIT, output_file
 from heaplab.options.program_command import ProgramCommand
 from heaplab.options.sampling_options import AT, EVERY, PAGES, SAMPLE
@@ -14,7 +13,13 @@ from heaplab.options.sampling_options import AT, EVERY, PAGES, SAMPLE
 @click.command(cls=ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="--pid PID | -- PROGRAM [ARGS]...")
 @output_file("What is written; a file there is replaced.  [default: PROGRAM.trace, PROGRAM.sample]")
-@click.option("--under", default=BASELINE, metavar="ALLOCATOR", help="What serves malloc.")
+@click.option(
+    "--under",
+    default="",
+    show_default="what PROGRAM is linked with",
+    metavar="ALLOCATOR",
+    help="What serves malloc.",
+)
 @click.option(
     "--trace-limit",
     type=TRACE_LIMIT,

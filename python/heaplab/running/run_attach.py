@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heaplab.errors import HeaplabError, UsageError
-from heaplab.options.chosen_arms import BASELINE
 from heaplab.running.attaching import Attaching
 from heaplab.running.serving import serving
 from heaplab.running.target import Target, target
@@ -33,7 +32,7 @@ def record(
 def attach(extra: tuple[Path, ...], process: str, options: RecordingOptions) -> int:
     """Record a running process; return 0."""
     started = {
-        "--under": options.under != BASELINE,
+        "--under": bool(options.under),
         "--paused": options.paused,
         "--count-instructions": options.instructions,
     }

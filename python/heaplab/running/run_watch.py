@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 
 from heaplab.errors import UsageError
-from heaplab.options.chosen_arms import BASELINE
 from heaplab.options.option_types import OUTPUT_FILE
 from heaplab.running import watch_lines, watch_page
 from heaplab.running.target import target
@@ -50,7 +49,7 @@ def watch_process(extra: tuple[Path, ...], process: str, options: WatchOptions, 
     trace = options.output or default_trace((of.name,), SAMPLE)
     OUTPUT_FILE.refuse_unwritable(trace)
     plan = SamplingPlan(options.mean)
-    wanted = Wanted(trace, library_of(extra, BASELINE), sampled=plan, attached=True)
+    wanted = Wanted(trace, library_of(extra), sampled=plan, attached=True)
     with attached(of, wanted, options.ask) as source:
         with contextlib.suppress(KeyboardInterrupt):
             show_process(source, process, seconds)
@@ -73,7 +72,7 @@ def watch_program(
     output = default_trace(program, ".out") if on_page else None
     for path in filter(None, (trace, output)):
         OUTPUT_FILE.refuse_unwritable(path)
-    wanted = Wanted(trace, library_of(extra, BASELINE), sampled=SamplingPlan(options.mean or MEAN))
+    wanted = Wanted(trace, library_of(extra), sampled=SamplingPlan(options.mean or MEAN))
     with started(program, wanted, output) as source:
         try:
             if on_page:

@@ -69,7 +69,7 @@ def recorder() -> str:
 
 def arm_of(wanted: Wanted) -> Arm:
     """The library with the recorder above it: the recorder is then the one that serves malloc."""
-    below = interposition.preloaded(wanted.library)
+    below = wanted.library
     return below.model_copy(
         update={
             "preload": [recorder(), *below.preload],

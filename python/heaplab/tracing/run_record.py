@@ -23,7 +23,7 @@ class RecordingOptions:
     """What is recorded of a program, and where to. None: the user gave no value."""
 
     output: Path | None
-    under: str
+    under: str  # "": what the program is linked with
     trace_limit: float | None  # B
     seconds: float | None
     paused: bool
@@ -91,9 +91,13 @@ def default_trace(program: tuple[str, ...], suffix: str = TRACE) -> Path:
     return Path(f"{Path(program[0]).name}{suffix}")
 
 
-def library_of(extra: tuple[Path, ...], name: str) -> Arm:
-    """The allocator that serves malloc below the recorder. Raises HeaplabError if it is void."""
-    library = interposition.preloaded(arm_of(catalogs.load(extra), name))
+def library_of(extra: tuple[Path, ...], name: str = "") -> Arm:
+    """The allocator that serves malloc below the recorder. Raises HeaplabError if it is void.
+
+    Without a name nothing is preloaded: what the program is linked with serves it.
+    """
+    arm = arm_of(catalogs.load(extra), name or BASELINE)
+    library = interposition.preloaded(arm) if name else arm
     if library.void:
         raise HeaplabError(f"{name}: {library.void}")
     return library
@@ -126,7 +130,7 @@ def with_stacks(program: tuple[str, ...], extra: tuple[Path, ...]) -> Path:
 def with_stacks_in(
     trace: Path, program: tuple[str, ...], extra: tuple[Path, ...], finished: Callable[[], None]
 ) -> int:
-    """Record the program over the C library's malloc; return its exit status.
+    """Record the program under its own malloc; return its exit status.
 
     Raises HeaplabError if there is no trace.
     """
@@ -136,7 +140,7 @@ def with_stacks_in(
             raise HeaplabError(f"{trace}: {why}")
         finished()
 
-    wanted = recording.Wanted(trace, library_of(extra, BASELINE), stacks=True)
+    wanted = recording.Wanted(trace, library_of(extra), stacks=True)
     return carry_out(program, wanted, needed)
 
 

@@ -72,11 +72,14 @@ def test_another_allocator_serves_the_program(tmp_path: Path) -> None:
     assert "scalloc" in process["process"]["allocator"]
 
 
-def test_so_does_the_c_library_though_another_is_linked(tmp_path: Path, libraries: dict[str, Path]) -> None:
+@pytest.mark.parametrize(("under", "serves"), [((), "libsame.so"), (("--under", "glibc"), "libc.so.6")])
+def test_what_is_linked_serves_unless_another_is_named(
+    tmp_path: Path, libraries: dict[str, Path], under: tuple[str, ...], serves: str
+) -> None:
     program = compiled(tmp_path / "p", STACKS, "-Wl,--no-as-needed", str(libraries["same"]))
-    assert record(tmp_path, "--", program).returncode == 0
+    assert record(tmp_path, *under, "--", program).returncode == 0
     [process] = tool.summary(tmp_path / "x.trace")["processes"]
-    assert Path(process["process"]["allocator"]).name == "libc.so.6"
+    assert Path(process["process"]["allocator"]).name == serves
 
 
 def test_the_name_of_the_trace_is_that_of_the_program(tmp_path: Path) -> None:
