@@ -75,6 +75,7 @@ class WorthTrying(Strict):
     name: str  # of the arm: "few-arenas"
     setting: str  # NAME=VALUE, or thp=MODE
     trades: str  # the gain of the setting, and its price
+    measured: str = ""  # what it was measured to do, to which program and on how many processors
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z0-9][a-z0-9-]*", self.name):

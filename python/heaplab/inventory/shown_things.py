@@ -58,7 +58,8 @@ def allocator_rows(catalog: Catalog, name: str, thing: allocator_spec.Allocator)
     for setting, value in environment.items():
         yield "run with", f"{setting}={value}"
     for worth in thing.settings:
-        yield "worth trying", f"{worth.name}: {worth.setting}: {worth.trades}"
+        measured = f" It was measured to {worth.measured}." if worth.measured else ""
+        yield "worth trying", f"{worth.name}: {worth.setting}: {worth.trades}{measured}"
     for other, own in ({} if variant else thing.variants).items():
         yield "variants", f"{thing.id}-{other}: {own.title}"
     yield "notes", thing.notes

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from heaplab.advise.answer import Kind
+from heaplab.catalog import contents
 from heaplab.running.asking import Answered
 from heaplab.running.serving import Serving
 from heaplab.running.smaps import BEYOND, OF_MALLOC, OPEN, MemoryLimit, Part, ProcessMemory
@@ -13,6 +14,7 @@ from heaplab.text import units
 LEAST = 1 << 20  # B: fewer are not worth a word
 SHARE = 0.1  # of the memory: less is not worth a word
 MOST_PARTS = 3  # that a sentence names
+FEW_ARENAS = 2  # of the C library: as many as its setting of this name in the catalog leaves
 
 
 @dataclass(frozen=True)
@@ -161,9 +163,20 @@ def malloc_part(look: Look) -> str:
         f"of {size(look.last.bytes)} resident, {size(said.live)} are live and {free} free"
         f"{where} of {look.served.name}"
     )
-    if look.returnable is None:
-        return words
-    return f"{words}, of which {look.answer.question.gives_back} can return at most {size(look.returnable)}"
+    if look.returnable is not None:
+        words += f", of which {look.answer.question.gives_back} can return at most {size(look.returnable)}"
+    return words + fewer_arenas(look)
+
+
+def fewer_arenas(look: Look) -> str:
+    """What the setting for fewer arenas was measured to do, where many arenas have free memory."""
+    assert look.answer
+    arenas = look.answer.said.arenas or 0
+    if not look.served.is_c_library or arenas <= FEW_ARENAS or look.retained < look.worth:
+        return ""
+    settings = contents.load().allocators["glibc"].settings
+    told = (each for each in settings if each.name == "few-arenas" and each.measured)
+    return "".join(f"; {each.setting} was measured to {each.measured}" for each in told)
 
 
 def beyond(look: Look) -> list[Finding]:

@@ -76,8 +76,9 @@ static void block_standard_error(void) {
 
 static void start(int count, void* (*what)(void*)) {
   pthread_t thread;
+  const int expected = settled + count;
   for (int i = 0; i < count; ++i) pthread_create(&thread, NULL, what, NULL);
-  while (settled < count) usleep(1000);
+  while (settled < expected) usleep(1000);
 }
 
 int main(int count, char** words) {
@@ -85,6 +86,8 @@ int main(int count, char** words) {
   pid_t child = 0;
   if (strcmp(kind, "live") == 0) take();
   if (strcmp(kind, "retained") == 0) start(1, take_and_free);
+  if (strcmp(kind, "arenas") == 0)  // of three threads, one after another
+    for (int i = 0; i < 3; ++i) start(1, take_and_free);
   if (strcmp(kind, "pinned") == 0) take_and_keep_some();
   if (strcmp(kind, "stacks") == 0) start(10, deep);
   if (strcmp(kind, "leak") == 0) start(1, leak);

@@ -85,6 +85,14 @@ def test_one_sentence_tells_all_of_it(holding: Path) -> None:
         sentence = asked(pid)["sentence"]
     assert sentence.startswith("retained by the C library: of 40.")
     assert " free in 2 arenas of the C library, of which malloc_trim can return at most 40." in sentence
+    assert "MALLOC_ARENA_MAX" not in sentence
+
+
+def test_where_many_arenas_hold_memory_the_setting_is_named_with_its_measure(holding: Path) -> None:
+    with running(holding, "arenas") as pid:
+        sentence = asked(pid)["sentence"]
+    assert " free in 4 arenas of the C library, of which malloc_trim can return at most 12" in sentence
+    assert "; MALLOC_ARENA_MAX=2 was measured to " in sentence
 
 
 @pytest.mark.parametrize(("kind", "least", "most"), [("retained", 39 * MIB, 41 * MIB), ("live", 0, MIB)])
