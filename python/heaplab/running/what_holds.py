@@ -25,10 +25,11 @@ class Finding:
     sure: bool
     bytes: int
     words: str
+    beside: str = ""  # what is known of other programs, and so not of the verdict
 
     @property
     def sentence(self) -> str:
-        return f"{self.words} ({'sure' if self.sure else 'likely'})"
+        return f"{self.words} ({'sure' if self.sure else 'likely'}){self.beside}"
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ def of_malloc(look: Look) -> list[Finding]:
             True,
             amounts[kind],
             f"{heads[kind]}: {short[kind].format(size(amounts[kind])) if place else malloc_part(look)}",
+            fewer_arenas(look) if kind is free else "",
         )
         for place, kind in enumerate(ordered)
     ]
@@ -165,18 +167,18 @@ def malloc_part(look: Look) -> str:
     )
     if look.returnable is not None:
         words += f", of which {look.answer.question.gives_back} can return at most {size(look.returnable)}"
-    return words + fewer_arenas(look)
+    return words
 
 
 def fewer_arenas(look: Look) -> str:
     """What the setting for fewer arenas was measured to do, where many arenas have free memory."""
     assert look.answer
     arenas = look.answer.said.arenas or 0
-    if not look.served.is_c_library or arenas <= FEW_ARENAS or look.retained < look.worth:
+    if not look.served.is_c_library or arenas <= FEW_ARENAS:
         return ""
     settings = contents.load().allocators["glibc"].settings
     told = (each for each in settings if each.name == "few-arenas" and each.measured)
-    return "".join(f"; {each.setting} was measured to {each.measured}" for each in told)
+    return "".join(f"; in other programs {each.setting} was measured to {each.measured}" for each in told)
 
 
 def beyond(look: Look) -> list[Finding]:
