@@ -13,10 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PACKED = Path(__file__).with_name("pictures.tar.xz")
-IN_REPOSITORY = {  # which the pages show wherever they are read
-    "scalloc-oopsla15-fig06-1.svg",
-    "scalloc-oopsla15-fig08-1.svg",
-}
+IN_REPOSITORY = {"scalloc-oopsla15-fig06-1.svg"}  # which a page shows wherever it is read
 PICTURE = re.compile(r"!\[([^]]*)\]\(([\w-]+[.]svg)\)")
 LINE = re.compile(r"^\*On the site, `([\w-]+[.]svg)`: ([^]\n]*)\*$", re.MULTILINE)
 

@@ -4,13 +4,15 @@
 // standard error and exit status 1.
 //
 // Three times a thread is stopped, sent into the trampoline and let go at once: to map an area, to make the
-// calls, to unmap the area. This program may be killed at any moment: what then stays is the area, unused.
+// calls, to unmap the area. Where the plan says so, all threads make the calls, one after another. This
+// program may be killed at any moment: what then stays is the area, unused.
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -19,6 +21,8 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -39,6 +43,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto search_patience = 5s;  // until a thread is found that can make a call
+constexpr auto others_patience = 1s;  // until another one is found
 constexpr auto call_patience = 1s;    // until a call has returned
 constexpr auto work_patience = 20s;   // the same for a call that waits for nothing
 constexpr auto between_looks = 1ms;
@@ -53,10 +58,17 @@ struct caller {
   bool in_system_call;
 };
 
+// What the last thread looked at was like.
+struct search {
+  int refused = 0;
+  stack_verdict verdict = stack_verdict::safe;
+};
+
 struct answer {
   const char* outcome = "answered";
-  std::optional<caller> by;
+  std::optional<caller> by;  // the last
   unsigned tried = 0;
+  unsigned missed = 0;  // threads that did not make calls that each should make
   double seconds = 0;
 };
 
@@ -87,8 +99,13 @@ public:
 
   answer ask() {
     map_area();
-    if (!write_area()) fail("the process has ended");
-    answer found = make_calls();
+    if (!write(plan_.area, plan_.content)) fail("the process has ended");
+    answer found;
+    const moment begin = now();
+    found.by = enter(std::nullopt, found.tried);
+    wait_for_calls(found);
+    if (plan_.by_each_thread) ask_others(found);
+    found.seconds = std::chrono::duration<double>(now() - begin).count();
     return found;
   }
 
@@ -136,11 +153,10 @@ private:
       fail("no memory for an answer could be mapped in it");
   }
 
-  bool write_area() const {
-    const iovec here{const_cast<unsigned char*>(plan_.content.data()), plan_.content.size()};
-    const iovec there{reinterpret_cast<void*>(plan_.area), plan_.content.size()};
-    return ::process_vm_writev(plan_.process, &here, 1, &there, 1, 0) ==
-           static_cast<ssize_t>(plan_.content.size());
+  bool write(std::uint64_t address, std::span<const unsigned char> bytes) const {
+    const iovec here{const_cast<unsigned char*>(bytes.data()), bytes.size()};
+    const iovec there{reinterpret_cast<void*>(address), bytes.size()};
+    return ::process_vm_writev(plan_.process, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes.size());
   }
 
   bool is_done() const {
@@ -148,19 +164,35 @@ private:
     return read_memory(plan_.process, plan_.done, &done, sizeof done) && done == 1;
   }
 
-  answer make_calls() {
-    answer found;
-    const moment begin = now();
-    found.by = enter(std::nullopt, found.tried);
+  // Precondition: a thread has been sent to make the calls.
+  void wait_for_calls(answer& found) {
     const auto is_over = [this] { return is_done(); };
-    if (!comes_true(is_over, call_patience)) {
-      if (::kill(plan_.process, 0) != 0) fail("the process has ended");
-      if (abandon(*found.by))
-        found.outcome = "abandoned";
-      else if (!comes_true(is_over, work_patience))
-        found.outcome = "at work";
+    if (comes_true(is_over, call_patience)) return;
+    if (::kill(plan_.process, 0) != 0) fail("the process has ended");
+    if (abandon(*found.by))
+      found.outcome = "abandoned";
+    else if (!comes_true(is_over, work_patience))
+      found.outcome = "at work";
+  }
+
+  // The threads that have not made the calls make them. Those that cannot are missed.
+  void ask_others(answer& found) {
+    constexpr std::array<unsigned char, sizeof(std::uint64_t)> not_done{};
+    search last;
+    while (is_done() && !others().empty() && write(plan_.done, not_done)) {
+      std::optional<caller> by = find_and_send(std::nullopt, others_patience, found.tried, last);
+      if (!by) break;
+      found.by = *std::move(by);
+      wait_for_calls(found);
     }
-    found.seconds = std::chrono::duration<double>(now() - begin).count();
+    for (const pid_t thread : all_threads_of(plan_.process))
+      found.missed += !asked_.contains(thread) && !has_ended(plan_.process, thread);
+  }
+
+  // Threads that may make the calls and have not.
+  std::vector<pid_t> others() const {
+    std::vector<pid_t> found = threads_of(plan_.process);
+    std::erase_if(found, [this](pid_t thread) { return asked_.contains(thread); });
     return found;
   }
 
@@ -180,28 +212,36 @@ private:
 
   // Sends a thread into the trampoline, with one record or those of the area. The thread goes on at once.
   caller enter(const std::optional<call_record>& record, unsigned& tried) {
-    int refused = 0;
-    stack_verdict verdict = stack_verdict::safe;
-    for (const moment end = now() + search_patience; now() < end; std::this_thread::sleep_for(20ms)) {
-      const std::vector<pid_t> threads = threads_of(plan_.process);
+    search last;
+    if (std::optional<caller> by = find_and_send(record, search_patience, tried, last)) return *std::move(by);
+    if (tried == 0) fail("none of its threads stops: it is stopped by a signal, or waits for a disk");
+    fail(last.verdict == stack_verdict::unknown
+             ? "no thread's stack could be followed to its end, so that no call is safe"
+             : "no thread was outside of malloc, the loader and stdio, with room on its stack, for 5 s");
+  }
+
+  // As enter(). None: no thread could be sent meanwhile. No thread gets the records of the area twice.
+  std::optional<caller> find_and_send(const std::optional<call_record>& record,
+                                      std::chrono::nanoseconds patience, unsigned& tried, search& last) {
+    for (const moment end = now() + patience; now() < end; std::this_thread::sleep_for(20ms)) {
+      const std::vector<pid_t> threads = record ? threads_of(plan_.process) : others();
       if (threads.empty() && ::kill(plan_.process, 0) != 0) fail("the process has ended");
       for (const pid_t id : threads) {
-        std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, refused);
+        std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, last.refused);
         if (!thread) continue;
         ++tried;
         if (thread->has_signal() || (!thread->in_system_call() && thread->in_restartable_sequence()))
           continue;
-        verdict = examine_stack(id, unsafe_);
-        if (verdict != stack_verdict::safe) continue;
-        if (std::optional<caller> by = send(*thread, record)) return *std::move(by);
+        last.verdict = examine_stack(id, unsafe_);
+        if (last.verdict != stack_verdict::safe) continue;
+        std::optional<caller> by = send(*thread, record);
+        if (by && !record) asked_.insert(id);
+        if (by) return by;
       }
-      if (tried == 0 && refused == EPERM)
+      if (tried == 0 && last.refused == EPERM)
         fail("the kernel refuses to stop its threads: another debugger has them");
     }
-    if (tried == 0) fail("none of its threads stops: it is stopped by a signal, or waits for a disk");
-    fail(verdict == stack_verdict::unknown
-             ? "no thread's stack could be followed to its end, so that no call is safe"
-             : "no thread was outside of malloc, the loader and stdio, with room on its stack, for 5 s");
+    return std::nullopt;
   }
 
   std::optional<caller> send(traced_thread& thread, const std::optional<call_record>& record) {
@@ -284,12 +324,14 @@ private:
 
   const plan& plan_;
   std::vector<address_range> unsafe_;
+  std::set<pid_t> asked_;  // threads that were sent to make the calls
 };
 
 void print(const answer& of, const std::vector<char>& content) {
   probes::json_line out;
   out.begin_object().key("outcome").value(of.outcome);
-  out.key("tried").value(std::uint64_t{of.tried}).key("seconds").value(of.seconds);
+  out.key("tried").value(std::uint64_t{of.tried}).key("missed").value(std::uint64_t{of.missed});
+  out.key("seconds").value(of.seconds);
   out.key("thread").value(static_cast<std::uint64_t>(of.by->thread));
   out.key("in_system_call").value(of.by->in_system_call).end_object().end_line();
   const std::string_view text = out.text();

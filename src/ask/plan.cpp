@@ -47,6 +47,8 @@ void read_line(const std::string& name, std::istream& from, plan& into) {
     from >> into.process;
   } else if (name == "may-abandon") {
     from >> into.may_abandon;
+  } else if (name == "by-each-thread") {
+    from >> into.by_each_thread;
   } else if (name == "content") {
     into.content = bytes_of(from);
   } else if (name == "expect") {

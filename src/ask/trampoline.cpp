@@ -4,6 +4,9 @@
 // AMX, which no function that is called uses. The header of the saved area must be zero: offset 512.
 // Arguments behind the sixth lie on the stack and are 0.
 //
+// The code for areas of mimalloc's heaps is a mi_block_visit_fun: its second argument is a mi_heap_area_t,
+// whose words are blocks, reserved, committed, used and block_size, its fifth an area_sums.
+//
 // `ret` leaves in one instruction: it takes the address to go on at from the frame, and the red zone off the
 // stack. With two instructions a signal between them could overwrite the address.
 asm(R"(
@@ -88,6 +91,19 @@ heaplab_trampoline:
   pop %rax
   popfq
   ret $128
+  .org heaplab_trampoline + 384
+  endbr64
+  mov 32(%rsi), %rcx
+  mov 24(%rsi), %rax
+  imul %rcx, %rax
+  add %rax, (%r8)
+  cmp $4096, %rcx
+  ja 6f
+  mov 16(%rsi), %rax
+  add %rax, 8(%r8)
+6:
+  mov $1, %eax
+  ret
   .globl heaplab_trampoline_end
 heaplab_trampoline_end:
   .previous

@@ -31,6 +31,13 @@ static_assert(offsetof(trampoline_frame, r15) == red_zone);
 // The stack that the trampoline and the functions it calls need.
 inline constexpr std::size_t stack_need = std::size_t{48} << 10;
 
+// What the visitor of areas adds up, which lies behind the trampoline at this offset: B of blocks in use, and
+// of areas whose blocks are no larger than a page, so that every page has a link or data.
+struct area_sums {
+  std::uint64_t used, touched;
+};
+inline constexpr std::size_t area_visitor = 384;
+
 // Registers on entry: rsp = r15 of the frame, rbx = the first record, r12 = the end of the records, r13 =
 // where 1 is stored at the end (0: nowhere), r14 = __errno_location of the process.
 extern "C" const unsigned char heaplab_trampoline[];

@@ -21,7 +21,7 @@ struct heap_statistics {
   std::size_t reserved = 0;   // address space held
   std::size_t committed = 0;  // of that: memory the heap has touched and not given back
   std::size_t live = 0;       // of that: in blocks handed out, by size class
-  std::size_t mapped = 0;     // in blocks with a mapping of their own
+  std::size_t mapped = 0;     // in blocks with a mapping of their own, which `committed` does not count
   std::size_t mappings = 0;   // how many of those
   // Blocks that the program does not hold and the heap can hand out, as far as the heap has made blocks of
   // its memory.

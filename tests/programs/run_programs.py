@@ -107,6 +107,8 @@ def rebuild(environment: Environment, folder: Path) -> str:
         "setrlimit64",
         "prlimit",
         "prlimit64",
+        "sched_setaffinity",
+        "malloc_returnable",
     )  # as src/allocators/scalloc/CMakeLists.txt has it
     exports = run(environment, sys.executable, SOURCE / "tools/check_exports.py", library, *limits)
     rebuilt = environment | {"LD_PRELOAD": str(library)}

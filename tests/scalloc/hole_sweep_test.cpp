@@ -34,7 +34,9 @@ using hole_sweep_test = sweep_of<many_blocks>;
 
 TEST_F(hole_sweep_test, holes_are_purged_but_for_the_first_blocks_page) {
   start(65, 48);  // the second span is hot; the last freed, 47, lies in the third page
+  EXPECT_EQ(tested_->holes.returnable_bytes(), 2 * os_pages::page_bytes());
   EXPECT_TRUE(tested_->holes.sweep_all());
+  EXPECT_EQ(tested_->holes.returnable_bytes(), 0U);
   EXPECT_EQ(holes_around(0), 0b0011U);
   EXPECT_EQ(pages_with_memory(0), 2U);
   tested_->check_all();
@@ -43,6 +45,7 @@ TEST_F(hole_sweep_test, holes_are_purged_but_for_the_first_blocks_page) {
 TEST_F(hole_sweep_test, holes_need_whole_pages_of_free_blocks) {
   tested_->fill(65);
   release(1, 16), release(17, 32), release(33, 47);
+  EXPECT_EQ(tested_->holes.returnable_bytes(), 0U);
   EXPECT_FALSE(tested_->holes.sweep_all());
   EXPECT_EQ(pages_with_memory(0), 4U);
   tested_->check_all();
@@ -213,7 +216,9 @@ TEST_F(hole_sweep_inside_blocks, pages_are_purged_behind_the_link) {
     std::memset(static_cast<char*>(block) + 24, 1, many_pages.span_block_limit - 24);
   const unsigned before = pages_with_memory(0);
   release(0, 40), release(40, 50, 1);
+  EXPECT_EQ(tested_->holes.returnable_bytes(), 50 * 3 * os_pages::page_bytes());
   EXPECT_TRUE(tested_->holes.sweep_all());
+  EXPECT_EQ(tested_->holes.returnable_bytes(), 0U);
   EXPECT_EQ(pages_with_memory(0), before - 50 * 3);
   EXPECT_EQ(holes_around(0), 0U);
   for (unsigned step = 0; step < 63 + 40; ++step) tested_->take(0);

@@ -4,7 +4,7 @@ import json
 import random
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,12 +12,13 @@ from heaplab.errors import HeaplabError
 from heaplab.machine import interposition, native
 from heaplab.machine.coverage.mappings import Region
 from heaplab.running import script as scripts
-from heaplab.running.function_addresses import Symbols
-from heaplab.running.questions import QUESTIONS, Question, Said
-from heaplab.running.script import Script
+from heaplab.running.function_addresses import Symbols, names_in
+from heaplab.running.questions import NOT_COUNTED, QUESTIONS, Functions, Question, Said
+from heaplab.running.script import Script, bool_at
 from heaplab.running.serving import RECORDER, MappedModule, Serving, modules_of
 from heaplab.running.smaps import regions
 from heaplab.running.target import Target, refused_by_yama
+from heaplab.text import units
 
 TRAMPOLINE = 512  # B of code at most, that of src/ask/trampoline.cpp
 LOWEST, HIGHEST = 1 << 32, 0x7F00_0000_0000  # addresses of the area
@@ -33,6 +34,7 @@ class CallOutcome:
     outcome: str
     thread: int
     tried: int  # threads that were stopped
+    missed: int  # threads that did not make calls that each should make
     seconds: float
 
     @property
@@ -65,6 +67,7 @@ class Calling:
         self._modules = modules_of(of)
         self._malloc = Symbols(malloc)
         self._library = Symbols(self._c_library())
+        self._code = self._room()
 
     def _refused(self, fault: str) -> HeaplabError:
         return HeaplabError(f"{self._of.title} {self.not_done}: {fault}")
@@ -76,14 +79,15 @@ class Calling:
         raise self._refused("the file of its C library was replaced")
 
     def _script(self) -> Script:
-        return Script(free_place(regions(self._of)))
+        return Script(free_place(regions(self._of)), self._code)
 
     def _carried_out(
-        self, script: Script, functions_of: Symbols, *, may_abandon: bool
+        self, script: Script, *, may_abandon: bool = False, by_each_thread: bool = False
     ) -> tuple[CallOutcome, bytes]:
         program = native.needed(native.helper("ask_process"), "ask_process")
         self._of.assert_runs()
-        plan = [*self._plan(script, functions_of, may_abandon), ""]
+        kinds = (f"may-abandon {int(may_abandon)}", f"by-each-thread {int(by_each_thread)}")
+        plan = [*self._plan(script), *kinds, ""]
         done = subprocess.run(
             [program], input="\n".join(plan).encode(), capture_output=True, check=False, timeout=PATIENCE_S
         )
@@ -91,14 +95,14 @@ class Calling:
         if not line:
             raise self._refused(done.stderr.decode(errors="replace").strip() or "ask_process was ended")
         told = json.loads(line)
-        return CallOutcome(told["outcome"], told["thread"], told["tried"], told["seconds"]), area
+        return CallOutcome(**{name.name: told[name.name] for name in fields(CallOutcome)}), area
 
-    def _plan(self, script: Script, functions_of: Symbols, may_abandon: bool) -> Iterator[str]:
+    def _plan(self, script: Script) -> Iterator[str]:
         """The lines of src/ask/plan.h."""
         map_, unmap, errno = (self._needed(name) for name in CALLED)
         begin, end = script.records
         yield f"process {self._of.pid}"
-        yield f"code {self._room():x}"
+        yield f"code {self._code:x}"
         yield f"area {script.base:x}"
         yield f"area-bytes {scripts.BYTES:x}"
         yield f"map {map_:x}"
@@ -107,12 +111,10 @@ class Calling:
         yield f"records {begin:x}"
         yield f"records-end {end:x}"
         yield f"done {script.base + scripts.DONE:x}"
-        yield f"may-abandon {int(may_abandon)}"
         yield f"content {script.content.hex()}"
-        for address in {map_, unmap, errno}:
-            yield f"expect {address:x} {self._library.begin_of(address).hex()}"
-        for address in script.functions:
-            yield f"expect {address:x} {functions_of.begin_of(address).hex()}"
+        for address in {map_, unmap, errno} | script.functions:
+            symbols = next(each for each in (self._malloc, self._library) if each.has(address))
+            yield f"expect {address:x} {symbols.begin_of(address).hex()}"
         for begin, end in self._unsafe():
             yield f"unsafe {begin:x} {end:x}"
 
@@ -146,24 +148,64 @@ class Asking(Calling):
         self.question = self._question(served)
 
     def ask(self) -> Answered:
-        script = self._script()
-        self.question.ask(script, Exported(self._malloc))
+        script, functions = self._script(), Exported(self._malloc, self._library)
+        self.question.ask(script, functions)
+        asked_for = self._ask_for_mappings(script, functions) if self.question.owns else []
         call, area = self._asked(script)
         if call.fault:
             raise HeaplabError(f"{self._of.title} has no answer: {call.fault}")
         said = self.question.read(area, script.base)
         if said is None:
             raise HeaplabError(f"{self._of.title}: its allocator gave no figures")
+        if asked_for:
+            own = (size for size, places in asked_for if any(bool_at(area, script.base, at) for at in places))
+            said = replace(said, held=sum(own))
+        if note := self._not_covered(call):
+            said = replace(said, live=None, returnable=None, note=note)
         return Answered(said, self.question, call)
+
+    def _ask_for_mappings(self, script: Script, functions: Functions) -> list[tuple[int, list[int]]]:
+        """Add calls that tell whether the ends of the largest mappings are the allocator's.
+
+        Returns the resident bytes of each mapping, and where the answers will be.
+        """
+        sizes = [(each.sizes.get("Anonymous", 0), each) for each in regions(self._of) if not each.name]
+        asked_for = []
+        for size, region in sorted(sizes, key=lambda item: -item[0])[: script.calls_left // 2]:
+            places = [script.number(), script.number()]
+            # To mimalloc 2 an address belongs to the segment of the byte before.
+            for address, place in zip((region.start + 1, region.end), places, strict=True):
+                script.call(functions[self.question.owns], address, result=place)
+            asked_for.append((size, places))
+        return asked_for
+
+    def _not_covered(self, call: CallOutcome) -> str:
+        """Why the answer does not cover all memory, in words; "" if it does."""
+        if call.missed:
+            return f"{units.counted(call.missed, 'thread')} could not be asked"
+        counted_by, pattern = self.question.counted_by, self.question.not_covered
+        if counted_by and not counted_by.search(Path(self._malloc.module.path).name):
+            return NOT_COUNTED
+        others = [path for path, module in self._modules.items() if module != self._malloc.module]
+        if pattern and (
+            path := next(
+                (path for path in others if pattern.search(names_in(self._modules[path].file))), None
+            )
+        ):
+            return f"{Path(path).name} makes heaps of its own, of which nothing is told"
+        return ""
 
     def trim(self) -> CallOutcome:
         """Call the function of the allocator that returns memory to the system."""
         script = self._script()
-        self.question.trim(script, Exported(self._malloc))
+        self.question.trim(script, Exported(self._malloc, self._library))
         return self._asked(script)[0]
 
     def _asked(self, script: Script) -> tuple[CallOutcome, bytes]:
-        return self._carried_out(script, self._malloc, may_abandon=self.question.may_abandon)
+        question = self.question
+        return self._carried_out(
+            script, may_abandon=question.may_abandon, by_each_thread=question.by_each_thread
+        )
 
     def _question(self, served: Serving) -> Question:
         for kind in QUESTIONS:
@@ -173,16 +215,14 @@ class Asking(Calling):
 
 
 class Exported(dict[str, int]):
-    """The functions of a module by name."""
+    """The functions of modules by name: those of the first that exports the name."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, *modules: Symbols) -> None:
         super().__init__()
-        self._symbols = symbols
+        self._modules = modules
 
     def __missing__(self, name: str) -> int:
-        address = self._symbols.address(name)
-        assert address, name
-        return address
+        return next(address for module in self._modules if (address := module.address(name)))
 
 
 def refusal(of: Target) -> str:

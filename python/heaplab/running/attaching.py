@@ -105,7 +105,7 @@ class Attaching(Calling):
         )
         head = script.number()
         script.call(0, script.text(str(folder.resolve())), result=head)
-        call, area = self._carried_out(script, self._library, may_abandon=False)
+        call, area = self._carried_out(script)
         if call.fault:
             raise self._refused(call.fault)
         entries = number_at(area, script.base, head)

@@ -93,6 +93,9 @@ class Symbols:
         offset = self._layout.addresses.get(name)
         return None if offset is None else offset + self.bias
 
+    def has(self, address: int) -> bool:
+        return any(start <= address < end for start, end in self.code)
+
     def begin_of(self, address: int) -> bytes:
         """The first bytes of a function, as its file has them."""
         at = address - self.bias
@@ -126,6 +129,14 @@ class Symbols:
                 end = starts[above] if above < len(starts) else function.end
                 ranges.append((below + bias, end + bias))
         return joined(ranges)
+
+
+@read_once
+def names_in(file: Path) -> bytes:
+    """The names that a module imports and exports, each between zeros."""
+    with elf.opened(file, "not an ELF library") as opened:
+        section = opened.get_section_by_name(".dynstr")
+        return b"" if section is None else bytes(section.data())
 
 
 def functions_of(opened: ELFFile) -> tuple[list[Function], dict[str, int]]:

@@ -1,15 +1,19 @@
 """What each allocator is asked, by the functions that it exports, and what its answer says."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import ClassVar
 from xml.etree import ElementTree
 
-from heaplab.running.script import BUFFER, BYTES, Script, number_at, text_in
+from heaplab.running.script import AREA_SUMS, BUFFER, BYTES, WORD, Script, number_at, text_in
 
 PAGE = 4096
 ALL_ARENAS = 4096  # MALLCTL_ARENAS_ALL of jemalloc
 MALLINFO_WORDS = 10
+NOT_COUNTED = "it does not count live bytes"
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class Said:
     mapped: int = 0  # part of `live`: blocks with mappings of their own
     arenas: int | None = None
     returnable: int | None = None  # at most, by the call that gives memory back
+    kept: int = 0  # resident for sure, and not to be given back
     note: str = ""
 
     @property
@@ -34,9 +39,16 @@ Functions = Mapping[str, int]  # by name
 class Question(ABC):
     """What one kind of allocator is asked."""
 
-    needs: tuple[str, ...]  # functions that it exports
+    needs: ClassVar[tuple[str, ...]]  # functions that it exports
     gives_back: str  # the call that returns memory to the system, for people
     may_abandon = False  # a call that waits for a lock holds no other lock of the allocator
+    by_each_thread = False  # every thread makes the calls, one after another
+    owns = (
+        ""  # the function that tells whether an address is the allocator's, where `held` may not be resident
+    )
+    counted_by: re.Pattern[str] | None = None  # in names of libraries that count live bytes; None: all do
+    # In the names that a module imports: functions that make heaps of which the answer tells nothing.
+    not_covered: re.Pattern[bytes] | None = None
 
     @abstractmethod
     def ask(self, script: Script, functions: Functions) -> None:
@@ -62,16 +74,7 @@ class MallocInfo(Question):
 
     def ask(self, script: Script, functions: Functions) -> None:
         self._status = script.number(1)
-        # labs passes the stream on to a second place.
-        script.call(
-            functions["fmemopen"],
-            *(script.buffer, BYTES - BUFFER, script.text("w")),
-            result=script.argument(1, 0),
-            required=script.argument(2, 1),
-        )
-        script.call(functions["labs"], 0, result=script.argument(2, 0))
-        script.call(functions["malloc_info"], 0, 0, result=self._status)
-        script.call(functions["fclose"], 0)
+        write_text(script, functions, "malloc_info", 0, result=self._status)
 
     def read(self, area: bytes, base: int) -> Said | None:
         if number_at(area, base, self._status) & 0xFFFFFFFF:
@@ -83,6 +86,20 @@ class MallocInfo(Question):
 
     def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions["malloc_trim"], 0)
+
+
+def write_text(script: Script, functions: Functions, name: str, first: int, result: int = 0) -> None:
+    """Add a call of a function that writes to a stream, its second argument: the text is in the buffer."""
+    # labs passes the stream on to a second place.
+    script.call(
+        functions["fmemopen"],
+        *(script.buffer, BYTES - BUFFER, script.text("w")),
+        result=script.argument(1, 0),
+        required=script.argument(2, 1),
+    )
+    script.call(functions["labs"], 0, result=script.argument(2, 0))
+    script.call(functions[name], first, 0, result=result)
+    script.call(functions["fclose"], 0)
 
 
 def said_by_xml(root: ElementTree.Element) -> Said:
@@ -132,8 +149,9 @@ def whole_pages(size: ElementTree.Element) -> int:
 class Mallinfo(Question):
     """Others with glibc's mallinfo2, such as heaplab's own."""
 
-    needs = ("mallinfo2", "malloc_trim")
+    needs: ClassVar[tuple[str, ...]] = ("mallinfo2", "malloc_trim")
     gives_back = "malloc_trim"
+    counts_live = False  # for sure; else it does not where all memory is live
     _found: int = 0
 
     def ask(self, script: Script, functions: Functions) -> None:
@@ -144,12 +162,39 @@ class Mallinfo(Question):
         arena, _, _, _, mapped, _, _, live, *_ = (
             number_at(area, base, self._found + 8 * word) for word in range(MALLINFO_WORDS)
         )
-        if live == arena:
-            return Said(held=arena, note="it does not count live bytes") if arena else None
-        return Said(held=arena, live=live, mapped=min(mapped, live))
+        held = arena + mapped
+        if arena and live == arena and not self.counts_live:
+            return Said(held, note=NOT_COUNTED)
+        return Said(held, live=live + mapped, mapped=mapped) if held else None
 
     def trim(self, script: Script, functions: Functions) -> None:
         script.call(functions["malloc_trim"], 0)
+
+
+@dataclass
+class OwnHeap(Mallinfo):
+    """scalloc, which also tells what malloc_trim can give back."""
+
+    needs = (*Mallinfo.needs, "malloc_returnable")
+    counts_live = True
+    _returnable: int = 0
+
+    def ask(self, script: Script, functions: Functions) -> None:
+        super().ask(script, functions)
+        self._returnable = script.number()
+        script.call(functions["malloc_returnable"], result=self._returnable)
+
+    def read(self, area: bytes, base: int) -> Said | None:
+        said = super().read(area, base)
+        return said and replace(said, returnable=number_at(area, base, self._returnable))
+
+
+@dataclass
+class Llheap(Mallinfo):
+    """llheap, where without statistics free blocks of running threads count as live."""
+
+    needs = (*Mallinfo.needs, "malloc_stats_all")
+    counted_by = re.compile("llheap-(stats|debug)")
 
 
 @dataclass
@@ -187,7 +232,10 @@ class Mallctl(Question):
 class Properties(Question):
     """gperftools' tcmalloc: MallocExtension_GetNumericProperty."""
 
-    needs = ("MallocExtension_GetNumericProperty", "MallocExtension_ReleaseFreeMemory")
+    needs: ClassVar[tuple[str, ...]] = (
+        "MallocExtension_GetNumericProperty",
+        "MallocExtension_ReleaseFreeMemory",
+    )
     gives_back = "MallocExtension_ReleaseFreeMemory"
     _names = (
         "generic.current_allocated_bytes",
@@ -211,10 +259,27 @@ class Properties(Question):
 
 
 @dataclass
-class ProcessInfo(Question):
-    """mimalloc: mi_process_info. Releases of it do not count live bytes."""
+class GoogleProperties(Properties):
+    """Google's tcmalloc, whose names are not closed by a zero, and whose heap is without what it unmapped."""
 
-    needs = ("mi_process_info", "mi_collect")
+    needs = ("MallocExtension_Internal_GetNumericProperty", "MallocExtension_Internal_ReleaseMemoryToSystem")
+    gives_back = "MallocExtension::ReleaseMemoryToSystem"
+    _names = ("generic.current_allocated_bytes", "generic.heap_size", "", "tcmalloc.page_heap_free")
+
+    def ask(self, script: Script, functions: Functions) -> None:
+        for name in self._names:
+            self._found[name] = script.number()
+            script.call(functions[self.needs[0]], script.text(name), len(name), self._found[name])
+
+    def trim(self, script: Script, functions: Functions) -> None:
+        script.call(functions[self.needs[1]], (1 << 63) - 1)
+
+
+@dataclass
+class ProcessInfo(Question):
+    """mimalloc: mi_process_info."""
+
+    needs: ClassVar[tuple[str, ...]] = ("mi_process_info", "mi_collect")
     gives_back = "mi_collect"
     _committed: int = 0
 
@@ -231,5 +296,62 @@ class ProcessInfo(Question):
         script.call(functions["mi_collect"], 1)
 
 
+@dataclass
+class VisitedHeaps(ProcessInfo):
+    """mimalloc 2: each thread visits the pages of its heap (mi_heap_visit_blocks).
+
+    Blocks that others freed count as live until the thread takes them back. Nobody visits abandoned pages,
+    which are those of threads that have ended, and further heaps of the program.
+    """
+
+    needs = (
+        *ProcessInfo.needs,
+        *("mi_heap_visit_blocks", "mi_heap_get_default", "mi_stats_print_out", "mi_is_in_heap_region"),
+    )
+    owns = "mi_is_in_heap_region"
+    by_each_thread = True
+    not_covered = re.compile(rb"\0mi_heap_new(_ex|_in_arena)?\0")
+    _sums: int = 0
+
+    def ask(self, script: Script, functions: Functions) -> None:
+        self._sums = script.value(bytes(WORD * AREA_SUMS))
+        script.call(functions["mi_heap_get_default"], result=script.argument(1, 0))
+        script.call(functions["mi_heap_visit_blocks"], 0, 0, script.area_visitor, self._sums)
+        # Adds the counts of the thread to those of the process, and prints these.
+        write_text(script, functions, "mi_stats_print_out", functions["fputs"])
+        super().ask(script, functions)
+
+    def read(self, area: bytes, base: int) -> Said | None:
+        said = super().read(area, base)
+        if said is None:
+            return None
+        used, touched = (number_at(area, base, self._sums + WORD * place) for place in range(AREA_SUMS))
+        if abandoned := abandoned_pages(text_in(area).decode(errors="replace")):
+            return replace(
+                said, note=f"of {abandoned} pages of threads that have ended mimalloc tells nothing"
+            )
+        return Said(said.held, live=used, returnable=said.held, kept=touched)
+
+
+def abandoned_pages(statistics: str) -> str:
+    """The pages of threads that have ended, as mimalloc prints their number; "" if there are none."""
+    head, *lines = [re.split(r" {2,}", line.strip()) for line in statistics.splitlines()] or [[]]
+    after_pages = (below for above, below in pairwise(lines) if above[0] == "pages:")
+    if "current" not in head or not (row := next(after_pages, [])):
+        return "an unknown number of"
+    number = row[head.index("current")]
+    return "" if number == "0" else number
+
+
 # The first whose functions the allocator exports is asked.
-QUESTIONS: tuple[type[Question], ...] = (Mallctl, Properties, ProcessInfo, MallocInfo, Mallinfo)
+QUESTIONS: tuple[type[Question], ...] = (
+    Mallctl,
+    Properties,
+    GoogleProperties,
+    VisitedHeaps,
+    ProcessInfo,
+    MallocInfo,
+    OwnHeap,
+    Llheap,
+    Mallinfo,
+)

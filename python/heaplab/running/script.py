@@ -12,13 +12,16 @@ RECORDS = 64
 VALUES = RECORDS + MOST_CALLS * RECORD
 BUFFER = 8192  # where a text of any length begins: at a page, behind all else
 BYTES = 16 << 20  # of the whole area; memory is taken for what is written
+AREA_VISITOR = 384  # where, behind the begin of the code, src/ask's visitor of mimalloc's areas begins
+AREA_SUMS = 2  # numbers that the visitor adds to: bytes used; bytes of pages that surely are resident
 
 
 @dataclass
 class Script:
-    """Calls of functions, in an area of memory that begins at `base`."""
+    """Calls of functions, in an area of memory that begins at `base`, by code that begins at `code`."""
 
     base: int
+    code: int = 0
     _calls: list[list[int]] = field(default_factory=list)
     _values: bytearray = field(default_factory=bytearray)
 
@@ -39,6 +42,14 @@ class Script:
     @property
     def buffer(self) -> int:
         return self.base + BUFFER
+
+    @property
+    def calls_left(self) -> int:
+        return MOST_CALLS - len(self._calls)
+
+    @property
+    def area_visitor(self) -> int:
+        return self.code + AREA_VISITOR
 
     def call(self, function: int, *arguments: int, result: int = 0, required: int = 0) -> None:
         """Add a call; without a result other than 0 at `required`, no later call is made."""
@@ -77,6 +88,11 @@ def number_at(area: bytes, base: int, address: int) -> int:
     """A number that calls have left in the area."""
     number: int = struct.unpack_from("<Q", area, address - base)[0]
     return number
+
+
+def bool_at(area: bytes, base: int, address: int) -> bool:
+    """The result of a call that returned a bool, of which one byte counts."""
+    return bool(area[address - base])
 
 
 def text_in(area: bytes) -> bytes:

@@ -92,7 +92,7 @@ class Look:
         if not said or said.returnable is None:
             return None
         heaps = self.last.within(OF_MALLOC) if self.served.is_c_library else self.by_malloc
-        return min(said.returnable, heaps)
+        return min(said.returnable, max(0, heaps - said.kept))
 
     @property
     def is_pinned(self) -> bool:

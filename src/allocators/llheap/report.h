@@ -62,7 +62,7 @@ heap_statistics statistics_of(const account& now) {
   heap_statistics result;
   result.mappings = now.maps - now.unmaps;
   result.reserved = now.storage.area_bytes + now.mapped_bytes;
-  result.committed = now.storage.carved_bytes - now.uncarved_bytes + now.mapped_bytes;
+  result.committed = now.storage.carved_bytes - now.uncarved_bytes;
   // A mapped block's usable bytes are all but its header.
   result.live = Core::settings.statistics
                     ? now.counted_live_bytes() - (now.mapped_bytes - result.mappings * sizeof(header))

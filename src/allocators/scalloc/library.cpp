@@ -18,6 +18,11 @@ using bound_heap = with_probes<scalloc::scalloc_heap<scalloc::library_config>>;
 #include "allocators/scalloc/vfork_api.h"
 #endif
 
+// Bytes that malloc_trim(0) gives back, but for what threads have at hand. Takes locks, as malloc_trim does.
+extern "C" HEAPLAB_EXPORT std::size_t malloc_returnable() noexcept {
+  return heaplab::shim::bound_heap::returnable_bytes();
+}
+
 [[gnu::destructor]] static void end_process() {
   heaplab::shim::bound_heap::end_process();
 }

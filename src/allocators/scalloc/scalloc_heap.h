@@ -138,8 +138,10 @@ public:
   // Other threads may be at work: the sums are of slightly different moments.
   HEAPLAB_SLOW_PATH static heap_statistics statistics() noexcept {
     if (!is_in_use()) return {};
-    heap_statistics result{
-        .reserved = life_.arena.bytes(), .mapped = large_.live_bytes(), .mappings = large_.count()};
+    heap_statistics result{.reserved = life_.arena.bytes(),
+                           .committed = large_.retained_bytes(),
+                           .mapped = large_.live_bytes(),
+                           .mappings = large_.count()};
     life_.arena.for_each_span([&result](const span_type& span) {
       const span_word word = span.load_word(std::memory_order_acquire);
       const size_class& kind = span.kind();
@@ -155,6 +157,17 @@ public:
         result.live -= std::min(result.live, bytes);
         result.free_blocks += count;
       });
+    return result;
+  }
+
+  // Bytes that trim(0) gives back, but for what threads have at hand. Looks at all free blocks, as trim does.
+  HEAPLAB_SLOW_PATH static std::size_t returnable_bytes() noexcept {
+    if (!is_in_use()) return 0;
+    std::size_t result = large_.retained_bytes();
+    life_.arena.for_each_span([&result](const span_type& span) {
+      if (span.is_free()) result += span.resident_bytes();
+    });
+    if constexpr (Config.purges_holes) result += holes_.returnable_bytes();
     return result;
   }
 

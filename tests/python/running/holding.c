@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MIB = 1 << 20, HELD = 40 * MIB, BLOCK = 1000, COUNT = HELD / BLOCK };
+enum { MIB = 1 << 20, HELD = 40 * MIB, BLOCK = 1000, COUNT = HELD / BLOCK, LARGE = 4 * MIB };
 
 static char* blocks[COUNT];
 static _Atomic int settled;  // threads that have done what they do before the first thread goes on
@@ -32,6 +32,27 @@ static void* take_and_free(void* unused) {
   ++settled;
   pause();
   return unused;
+}
+
+// What it holds belongs to no thread any more.
+static void* take_and_end(void* unused) {
+  take();
+  ++settled;
+  return unused;
+}
+
+// Waits in stdio, for ever.
+static void* take_and_read(void* unused) {
+  int ends[2];
+  char line[2];
+  take();
+  if (pipe(ends) != 0) _exit(1);
+  ++settled;
+  return fgets(line, sizeof line, fdopen(ends[0], "r"));
+}
+
+static void take_large(void) {
+  for (int i = 0; i < HELD / LARGE; ++i) memset(malloc(LARGE), 1, LARGE);
 }
 
 // A block of each page stays.
@@ -88,6 +109,9 @@ int main(int count, char** words) {
   if (strcmp(kind, "retained") == 0) start(1, take_and_free);
   if (strcmp(kind, "arenas") == 0)  // of three threads, one after another
     for (int i = 0; i < 3; ++i) start(1, take_and_free);
+  if (strcmp(kind, "large") == 0) take_large();
+  if (strcmp(kind, "ended") == 0) start(1, take_and_end);
+  if (strcmp(kind, "fgets") == 0) start(1, take_and_read);
   if (strcmp(kind, "pinned") == 0) take_and_keep_some();
   if (strcmp(kind, "stacks") == 0) start(10, deep);
   if (strcmp(kind, "leak") == 0) start(1, leak);

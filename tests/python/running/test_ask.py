@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,12 +15,12 @@ import click
 import pytest
 from held_processes import asking, preloads, running
 from laboratory import call, failure, success
-from subprocesses import until
+from subprocesses import compiled, until
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import native
 from heaplab.running import asking as asking_module
-from heaplab.running.questions import said_by_xml, whole_pages
+from heaplab.running.questions import abandoned_pages, said_by_xml, whole_pages
 from heaplab.running.script import Script
 from heaplab.running.target import state_of, target
 
@@ -106,17 +107,96 @@ def test_what_trimming_returns_was_promised(holding: Path, kind: str, least: int
 
 
 @pytest.mark.parametrize("library", preloads())
-def test_other_allocators_tell_it_too(holding: Path, library: str) -> None:
-    with running(holding, "live", environment={"LD_PRELOAD": library}) as pid:
+@pytest.mark.parametrize("kind", ["live", "large"])
+def test_other_allocators_tell_it_too(holding: Path, library: str, kind: str) -> None:
+    with running(holding, kind, environment={"LD_PRELOAD": library}) as pid:
         found = asked(pid)
-    told = found["asked"]
-    if told["live"] is None:
-        assert "mimalloc does not count live bytes" in found["sentence"]
-        assert told["held"] >= HELD
-    else:
-        assert found["verdict"] == "live data"
-        assert 0.99 * HELD <= told["live"] < 1.1 * HELD
-    assert "outside malloc" not in found["sentence"]
+    assert (found["verdict"], found["sure"]) == ("live data", True)
+    assert 0.99 * HELD <= found["asked"]["live"] < 1.1 * HELD
+    assert found["also"] == []
+
+
+def under(library: str) -> dict[str, str]:
+    found = next((path for path in preloads() if library in path), None)
+    if found is None:
+        pytest.skip(f"{library} is not here")
+    return {"LD_PRELOAD": found}
+
+
+@pytest.mark.parametrize("library", ["heaplab_scalloc", "jemalloc", "mimalloc"])
+def test_others_tell_what_blocks_in_use_pin(holding: Path, library: str) -> None:
+    with running(holding, "pinned", environment=under(library)) as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"]) == ("pinned", True)
+    assert [other["verdict"] for other in found["also"]] == ["live data"]
+
+
+@pytest.mark.parametrize("library", ["jemalloc", "mimalloc"])
+def test_others_tell_what_they_retain(holding: Path, library: str) -> None:
+    with running(holding, "retained", environment=under(library)) as pid:
+        found = asked(pid, "--trim")
+    assert (found["verdict"], found["sure"]) == ("retained", True)
+    assert found["asked"]["live"] < MIB
+    assert 0.7 * HELD < found["asked"]["came_back"] < 1.1 * HELD
+
+
+@pytest.mark.parametrize("library", ["heaplab_scalloc", "jemalloc", "mimalloc"])
+def test_what_the_program_maps_is_not_the_allocators(holding: Path, library: str) -> None:
+    with running(holding, "mapped", environment=under(library)) as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"]) == ("outside malloc", True)
+    assert found["also"] == []
+
+
+# Threads that have ended left pages to mimalloc that no other thread has taken yet; one in stdio is not sent.
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("ended", r"of \d+ pages of threads that have ended mimalloc tells nothing"),
+        ("fgets", "1 thread could not be asked"),
+    ],
+)
+def test_of_threads_that_cannot_be_asked_nothing_is_claimed(holding: Path, kind: str, says: str) -> None:
+    with running(holding, kind, environment=under("mimalloc")) as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"]) == ("live data", False)
+    assert found["asked"]["live"] is None
+    assert re.search(says, found["sentence"])
+
+
+def test_llheap_claims_nothing_without_its_statistics(holding: Path) -> None:
+    with running(holding, "retained", environment={"LD_PRELOAD": str(native.library("llheap"))}) as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"], found["asked"]["live"]) == ("live data", False, None)
+    assert "it does not count live bytes" in found["sentence"]
+
+
+def test_heaps_that_a_program_makes_itself_are_told(holding: Path, tmp_path: Path) -> None:
+    text = "void* mi_heap_new(void); void* made(void) { return mi_heap_new(); }"
+    user = compiled(tmp_path / "user.so", text, "-shared", "-fPIC")
+    preloaded = under("mimalloc")["LD_PRELOAD"] + f":{user}"
+    with running(holding, "live", environment={"LD_PRELOAD": preloaded}) as pid:
+        found = asked(pid)
+    assert (found["verdict"], found["sure"], found["asked"]["live"]) == ("live data", False, None)
+    assert "user.so makes heaps of its own, of which nothing is told" in found["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("statistics", "abandoned"),
+    [
+        ("heap stats:    peak      total      freed    current       unit\n"
+         "     pages:      5          5          0          5          ok\n"
+         "-abandoned:    1.2 K      1.3 K      0        1.1 K        not all freed!\n", "1.1 K"),
+        ("heap stats:     peak       total     current       block      total#\n"
+         "-abandoned:     7           7           7\n"
+         "     pages:     5           5           5\n"
+         "-abandoned:     2           2           0\n", ""),
+        ("     pages:     5           5           5\n", "an unknown number of"),
+        ("", "an unknown number of"),
+    ],
+)  # fmt: skip
+def test_abandoned_pages_are_read_in_both_forms(statistics: str, abandoned: str) -> None:
+    assert abandoned_pages(statistics) == abandoned
 
 
 def test_freed_memory_is_whole_pages_inside_free_blocks() -> None:

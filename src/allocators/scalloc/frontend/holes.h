@@ -28,6 +28,7 @@
 #include "base/assertion.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "base/narrow.h"
 #include "base/os_pages.h"
 
@@ -52,9 +53,19 @@ public:
     return pages_of(kind) <= most_pages && kind.blocks <= most_blocks;
   }
 
-  // Takes the blocks of all holes out of the lists. Returns the holes, for the record; 0 as well where a list
-  // is damaged, as by a program that wrote to a freed block. Precondition: are_named(kind).
+  // Takes the blocks of all holes out of the lists. Returns the holes, for the record. Precondition:
+  // are_named(kind).
   std::uint32_t detach() {
+    const std::uint32_t found = find();
+    if (found == 0) return 0;
+    for (void* const first : firsts_)
+      if (first != nullptr) unlink(first, found);
+    return found;
+  }
+
+  // The holes that the record does not name yet. 0 as well where a list is damaged, as by a program that
+  // wrote to a freed block. Precondition: are_named(kind).
+  HEAPLAB_FAST_PATH std::uint32_t find() const {
     // Unchecked access: the checked one throws, and needs the C++ library.
     std::bitset<most_blocks> is_free;
     std::uint32_t kept = known_;
@@ -71,9 +82,6 @@ public:
     std::uint32_t found = 0;
     for (std::uint32_t page = 0; page < pages_of(kind_); ++page)
       if ((kept >> page & 1) == 0 && is_whole(page, is_free)) found |= std::uint32_t{1} << page;
-    if (found == 0) return 0;
-    for (void* const first : firsts_)
-      if (first != nullptr) unlink(first, found);
     return found;
   }
 
@@ -155,23 +163,31 @@ private:
   const std::array<void*, 2> firsts_;
 };
 
-// Called by one sweep at a time, once for a span until end_purge. True: find() found holes, under the lock of
-// the lists of the span's owner, and until end_purge nobody takes blocks from the span, which is not hot.
-template <class Traits, class Find>
-bool begin_purge(span_life<Traits>& life, span<Traits>& span, Find&& find) {
+// Returns act(owner), called under the lock of the lists of the span's owner. False: the span has no owner,
+// or is hot.
+template <class Traits, class Act>
+bool with_lists(span<Traits>& span, Act&& act) {
   lab<Traits>* const owner = span.owner(std::memory_order_acquire);
   if (owner == nullptr) return false;
   const concurrent::lock_holder hold(owner->lists_lock);
   if (span.owner(std::memory_order_relaxed) != owner) return false;
-  HEAPLAB_ASSERT(span.purging == purge_state::none);
   const span_state state = span.load_word(std::memory_order_acquire).state();
-  if (state != span_state::floating && state != span_state::reusable) return false;
-  span.holes |= span.hot_holes.exchange(0, std::memory_order_relaxed);
-  life.drain_if_sparse(span);
-  if (!find()) return false;
-  span.purging = purge_state::under_way;
-  life.relist(*owner, span);
-  return true;
+  return (state == span_state::floating || state == span_state::reusable) && act(*owner);
+}
+
+// Called by one sweep at a time, once for a span until end_purge. True: find() found holes, under the lock of
+// the lists of the span's owner, and until end_purge nobody takes blocks from the span, which is not hot.
+template <class Traits, class Find>
+bool begin_purge(span_life<Traits>& life, span<Traits>& span, Find&& find) {
+  return with_lists(span, [&](lab<Traits>& owner) {
+    HEAPLAB_ASSERT(span.purging == purge_state::none);
+    span.holes |= span.hot_holes.exchange(0, std::memory_order_relaxed);
+    life.drain_if_sparse(span);
+    if (!find()) return false;
+    span.purging = purge_state::under_way;
+    life.relist(owner, span);
+    return true;
+  });
 }
 
 // Nothing happens where begin_purge has not returned true before, as in the child of a fork.

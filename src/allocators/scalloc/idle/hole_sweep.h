@@ -10,11 +10,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "allocators/scalloc/frontend/holes.h"
 #include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/spans/freed_blocks.h"
+#include "base/compiler.h"
 #include "base/narrow.h"
 #include "base/os_pages.h"
 #include "concurrent/futex_lock.h"
@@ -58,6 +60,24 @@ public:
     return any;
   }
 
+  // Bytes that sweep_all() would give back, but for those of hot spans. Called by a thread of the program.
+  HEAPLAB_SLOW_PATH std::size_t returnable_bytes() {
+    const concurrent::lock_holder hold(lock_);
+    std::size_t result = 0;
+    life_.arena.for_each_span([&](span_type& span) {
+      if (!unswept_of(span)) return;
+      with_lists(span, [&](const lab<Traits>&) {
+        const span_holes<Traits> holes(span, span.kind());
+        if (span_holes<Traits>::are_named(span.kind()))
+          result += static_cast<std::size_t>(std::popcount(holes.find())) * os_pages::page_bytes();
+        else
+          holes.for_each_inside([&](const char*, std::size_t bytes) { result += bytes; });
+        return true;
+      });
+    });
+    return result;
+  }
+
   // In the child of a fork, whose lists are whole again. Another thread may have stood anywhere in a sweep:
   // what it took out of lists is lost with the spans' holes.
   void after_fork_in_child() {
@@ -94,25 +114,38 @@ private:
     return purged_ > 0;
   }
 
-  // Whether the span may have holes, and has not been swept since it last changed; for the background purge
-  // thread, whether the span is as that thread saw it at the last look.
-  bool is_worth_a_purge(span_type& span, bool only_quiet) {
+  struct unswept {
+    std::uint32_t mark;  // of the span, for when it has been swept
+    std::size_t free_bytes;
+  };
+
+  // Nothing: the span can have no holes, or has been swept since it last changed.
+  static std::optional<unswept> unswept_of(const span_type& span) {
     const span_word word = span.load_word(std::memory_order_acquire);
     const bool is_hot = word.state() == span_state::hot;
-    if (!is_hot && word.state() != span_state::floating && word.state() != span_state::reusable) return false;
+    if (!is_hot && word.state() != span_state::floating && word.state() != span_state::reusable) return {};
     // The thread of a program that has one thread moves words without atomic instructions.
-    if (is_hot && (word.remote_count() == 0 || sync::is_alone())) return false;
+    if (is_hot && (word.remote_count() == 0 || sync::is_alone())) return {};
     const size_class& kind = span.kind();
     const std::int32_t used = span.used();
     const std::int64_t remote = word.remote_count();
     const std::int64_t free_bytes = (is_hot ? remote : kind.blocks - used + remote) * kind.block_bytes;
-    if (free_bytes < static_cast<std::int64_t>(os_pages::page_bytes())) return false;
-    const std::uint32_t swept = mark_of(word, used), seen = swept | 1;
-    if (span.last_seen == swept) return false;
+    if (free_bytes < static_cast<std::int64_t>(os_pages::page_bytes())) return {};
+    const std::uint32_t mark = mark_of(word, used);
+    if (span.last_seen == mark) return {};
+    return unswept{mark, static_cast<std::size_t>(free_bytes)};
+  }
+
+  // Whether the span is to be swept now; for the background purge thread, whether the span is as that thread
+  // saw it at the last look.
+  bool is_worth_a_purge(span_type& span, bool only_quiet) {
+    const std::optional<unswept> found = unswept_of(span);
+    if (!found) return false;
+    const std::uint32_t seen = found->mark | 1;
     const bool is_quiet = span.last_seen == seen;
-    span.last_seen = is_quiet || !only_quiet ? swept : seen;
-    if (span.last_seen == seen) waiting_ += static_cast<std::size_t>(free_bytes);
-    return span.last_seen == swept;
+    span.last_seen = is_quiet || !only_quiet ? found->mark : seen;
+    if (span.last_seen == seen) waiting_ += found->free_bytes;
+    return span.last_seen == found->mark;
   }
 
   void begin(span_type& span) {
