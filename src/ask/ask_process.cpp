@@ -177,13 +177,24 @@ private:
 
   // The threads that have not made the calls make them. Those that cannot are missed.
   void ask_others(answer& found) {
-    constexpr std::array<unsigned char, sizeof(std::uint64_t)> not_done{};
+    const auto is_ready = [this] {  // for the next thread
+      constexpr std::array<unsigned char, sizeof(std::uint64_t)> not_done{};
+      return is_done() && write(plan_.done, not_done);
+    };
     search last;
-    while (is_done() && !others().empty() && write(plan_.done, not_done)) {
-      std::optional<caller> by = find_and_send(std::nullopt, others_patience, found.tried, last);
-      if (!by) break;
-      found.by = *std::move(by);
-      wait_for_calls(found);
+    bool goes_on = is_ready();
+    for (moment end = now() + others_patience; goes_on && now() < end; std::this_thread::sleep_for(1ms)) {
+      const std::vector<pid_t> threads = others();
+      goes_on = !threads.empty();
+      for (const pid_t id : threads) {
+        std::optional<caller> by = try_to_send(id, std::nullopt, found.tried, last);
+        if (!by) continue;
+        found.by = *std::move(by);
+        wait_for_calls(found);
+        goes_on = is_ready();
+        if (!goes_on) break;
+        end = now() + others_patience;
+      }
     }
     for (const pid_t thread : all_threads_of(plan_.process))
       found.missed += !asked_.contains(thread) && !has_ended(plan_.process, thread);
@@ -213,35 +224,33 @@ private:
   // Sends a thread into the trampoline, with one record or those of the area. The thread goes on at once.
   caller enter(const std::optional<call_record>& record, unsigned& tried) {
     search last;
-    if (std::optional<caller> by = find_and_send(record, search_patience, tried, last)) return *std::move(by);
+    for (const moment end = now() + search_patience; now() < end; std::this_thread::sleep_for(20ms)) {
+      const std::vector<pid_t> threads = threads_of(plan_.process);
+      if (threads.empty() && ::kill(plan_.process, 0) != 0) fail("the process has ended");
+      for (const pid_t id : threads)
+        if (std::optional<caller> by = try_to_send(id, record, tried, last)) return *std::move(by);
+      if (tried == 0 && last.refused == EPERM)
+        fail("the kernel refuses to stop its threads: another debugger has them");
+    }
     if (tried == 0) fail("none of its threads stops: it is stopped by a signal, or waits for a disk");
     fail(last.verdict == stack_verdict::unknown
              ? "no thread's stack could be followed to its end, so that no call is safe"
              : "no thread was outside of malloc, the loader and stdio, with room on its stack, for 5 s");
   }
 
-  // As enter(). None: no thread could be sent meanwhile. No thread gets the records of the area twice.
-  std::optional<caller> find_and_send(const std::optional<call_record>& record,
-                                      std::chrono::nanoseconds patience, unsigned& tried, search& last) {
-    for (const moment end = now() + patience; now() < end; std::this_thread::sleep_for(20ms)) {
-      const std::vector<pid_t> threads = record ? threads_of(plan_.process) : others();
-      if (threads.empty() && ::kill(plan_.process, 0) != 0) fail("the process has ended");
-      for (const pid_t id : threads) {
-        std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, last.refused);
-        if (!thread) continue;
-        ++tried;
-        if (thread->has_signal() || (!thread->in_system_call() && thread->in_restartable_sequence()))
-          continue;
-        last.verdict = examine_stack(id, unsafe_);
-        if (last.verdict != stack_verdict::safe) continue;
-        std::optional<caller> by = send(*thread, record);
-        if (by && !record) asked_.insert(id);
-        if (by) return by;
-      }
-      if (tried == 0 && last.refused == EPERM)
-        fail("the kernel refuses to stop its threads: another debugger has them");
-    }
-    return std::nullopt;
+  // None: the thread does not stop, or stands where it may hold a lock.
+  std::optional<caller> try_to_send(pid_t id, const std::optional<call_record>& record, unsigned& tried,
+                                    search& last) {
+    std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, last.refused);
+    if (!thread) return std::nullopt;
+    ++tried;
+    if (thread->has_signal() || (!thread->in_system_call() && thread->in_restartable_sequence()))
+      return std::nullopt;
+    last.verdict = examine_stack(id, unsafe_);
+    if (last.verdict != stack_verdict::safe) return std::nullopt;
+    std::optional<caller> by = send(*thread, record);
+    if (by && !record) asked_.insert(id);
+    return by;
   }
 
   std::optional<caller> send(traced_thread& thread, const std::optional<call_record>& record) {

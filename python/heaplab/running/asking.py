@@ -12,7 +12,7 @@ from heaplab.errors import HeaplabError
 from heaplab.machine import interposition, native
 from heaplab.machine.coverage.mappings import Region
 from heaplab.running import script as scripts
-from heaplab.running.function_addresses import Symbols, names_in
+from heaplab.running.function_addresses import Symbols, names
 from heaplab.running.questions import NOT_COUNTED, QUESTIONS, Functions, Question, Said
 from heaplab.running.script import Script, bool_at
 from heaplab.running.serving import RECORDER, MappedModule, Serving, modules_of
@@ -186,14 +186,9 @@ class Asking(Calling):
         counted_by, pattern = self.question.counted_by, self.question.not_covered
         if counted_by and not counted_by.search(Path(self._malloc.module.path).name):
             return NOT_COUNTED
-        others = [path for path, module in self._modules.items() if module != self._malloc.module]
-        if pattern and (
-            path := next(
-                (path for path in others if pattern.search(names_in(self._modules[path].file))), None
-            )
-        ):
-            return f"{Path(path).name} makes heaps of its own, of which nothing is told"
-        return ""
+        others = [each for each in self._modules.values() if each != self._malloc.module]
+        makers = (Path(each.path).name for each in others if pattern and names(each.file, pattern))
+        return next((f"{name} makes heaps of its own, of which nothing is told" for name in makers), "")
 
     def trim(self) -> CallOutcome:
         """Call the function of the allocator that returns memory to the system."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerSymSection
 
+from heaplab.errors import UsageError
 from heaplab.machine import elf
 from heaplab.running.read_once import read_once
 from heaplab.running.serving import MappedModule
@@ -131,9 +132,16 @@ class Symbols:
         return joined(ranges)
 
 
+def names(file: Path, pattern: re.Pattern[bytes]) -> bool:
+    """Whether the pattern is in the names that a module imports and exports, each between zeros."""
+    try:
+        return bool(pattern.search(names_in(file)))
+    except UsageError:
+        return False  # no library
+
+
 @read_once
 def names_in(file: Path) -> bytes:
-    """The names that a module imports and exports, each between zeros."""
     with elf.opened(file, "not an ELF library") as opened:
         section = opened.get_section_by_name(".dynstr")
         return b"" if section is None else bytes(section.data())

@@ -43,9 +43,8 @@ class Question(ABC):
     gives_back: str  # the call that returns memory to the system, for people
     may_abandon = False  # a call that waits for a lock holds no other lock of the allocator
     by_each_thread = False  # every thread makes the calls, one after another
-    owns = (
-        ""  # the function that tells whether an address is the allocator's, where `held` may not be resident
-    )
+    # Where `held` may not be resident: the function that tells whether an address is the allocator's.
+    owns = ""
     counted_by: re.Pattern[str] | None = None  # in names of libraries that count live bytes; None: all do
     # In the names that a module imports: functions that make heaps of which the answer tells nothing.
     not_covered: re.Pattern[bytes] | None = None
@@ -260,7 +259,7 @@ class Properties(Question):
 
 @dataclass
 class GoogleProperties(Properties):
-    """Google's tcmalloc, whose names are not closed by a zero, and whose heap is without what it unmapped."""
+    """Google's tcmalloc, which is told how long a name is, and leaves out of its heap what it unmapped."""
 
     needs = ("MallocExtension_Internal_GetNumericProperty", "MallocExtension_Internal_ReleaseMemoryToSystem")
     gives_back = "MallocExtension::ReleaseMemoryToSystem"

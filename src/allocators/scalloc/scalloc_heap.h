@@ -214,7 +214,7 @@ public:
     };
     const heap_statistics now = statistics();
     line("address space reserved, bytes:", now.reserved);
-    line("memory of spans, bytes:", now.committed);
+    line("memory of spans and freed large blocks, bytes:", now.committed);
     line("live blocks in spans, bytes:", now.live);
     line("memory kept by free spans, bytes:", life_.pool.retained_bytes());
     line("large blocks, bytes:", now.mapped);

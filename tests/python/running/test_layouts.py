@@ -75,6 +75,8 @@ def test_numbers_are_those_of_the_descriptions(tmp_path: Path) -> None:
             f"sizeof(heaplab::trace::raw_control) == {control.TEXTS_AT}",
             f"heaplab::recorder::redirection_magic == {functions_file.MAGIC}",
             f"heaplab::recorder::no_argument == {functions_file.NONE}",
+            f"heaplab::ask::area_visitor == {script.AREA_VISITOR}",
+            f"sizeof(heaplab::ask::area_sums) == {script.WORD * script.AREA_SUMS}",
         ],
     )
 
