@@ -102,9 +102,13 @@ public:
     if (!write(plan_.area, plan_.content)) fail("the process has ended");
     answer found;
     const moment begin = now();
-    found.by = enter(std::nullopt, found.tried);
-    wait_for_calls(found);
-    if (plan_.by_each_thread) ask_others(found);
+    const std::uint64_t first_of_one = std::max(plan_.records_begin, plan_.records_by_each);
+    if (first_of_one > plan_.records_begin) {
+      make_calls(found, {plan_.records_begin, first_of_one});
+      ask_others(found);
+    }
+    const bool goes_on = std::string_view(found.outcome) == "answered";
+    if (goes_on && first_of_one < plan_.records_end) make_calls(found, {first_of_one, plan_.records_end});
     found.seconds = std::chrono::duration<double>(now() - begin).count();
     return found;
   }
@@ -164,6 +168,12 @@ private:
     return read_memory(plan_.process, plan_.done, &done, sizeof done) && done == 1;
   }
 
+  void make_calls(answer& found, address_range records) {
+    records_ = records;
+    found.by = enter(std::nullopt, found.tried);
+    wait_for_calls(found);
+  }
+
   // Precondition: a thread has been sent to make the calls.
   void wait_for_calls(answer& found) {
     const auto is_over = [this] { return is_done(); };
@@ -177,12 +187,8 @@ private:
 
   // The threads that have not made the calls make them. Those that cannot are missed.
   void ask_others(answer& found) {
-    const auto is_ready = [this] {  // for the next thread
-      constexpr std::array<unsigned char, sizeof(std::uint64_t)> not_done{};
-      return is_done() && write(plan_.done, not_done);
-    };
     search last;
-    bool goes_on = is_ready();
+    bool goes_on = is_done();
     for (moment end = now() + others_patience; goes_on && now() < end; std::this_thread::sleep_for(1ms)) {
       const std::vector<pid_t> threads = others();
       goes_on = !threads.empty();
@@ -191,7 +197,7 @@ private:
         if (!by) continue;
         found.by = *std::move(by);
         wait_for_calls(found);
-        goes_on = is_ready();
+        goes_on = is_done();
         if (!goes_on) break;
         end = now() + others_patience;
       }
@@ -268,11 +274,13 @@ private:
     entry.eflags &= ~(trap_flag | direction_flag | alignment_flag);
     entry.rip = plan_.code;
     entry.rsp = at + offsetof(trampoline_frame, r15);
-    entry.rbx = record ? at : plan_.records_begin;
-    entry.r12 = record ? at + sizeof(call_record) : plan_.records_end;
+    entry.rbx = record ? at : records_.begin;
+    entry.r12 = record ? at + sizeof(call_record) : records_.end;
     entry.r13 = record ? 0 : plan_.done;
     entry.r14 = plan_.errno_location;
     entry.orig_rax = ~std::uint64_t{0};
+    constexpr std::array<unsigned char, sizeof(std::uint64_t)> not_done{};
+    if (!record && !write(plan_.done, not_done)) return std::nullopt;
     if (!thread.set(entry)) return std::nullopt;
     return caller{thread.id(), resumption, std::move(vectors), at, thread.in_system_call()};
   }
@@ -333,7 +341,8 @@ private:
 
   const plan& plan_;
   std::vector<address_range> unsafe_;
-  std::set<pid_t> asked_;  // threads that were sent to make the calls
+  address_range records_{};  // of the calls to be made now
+  std::set<pid_t> asked_;    // threads that were sent to make calls
 };
 
 void print(const answer& of, const std::vector<char>& content) {

@@ -32,6 +32,7 @@ constexpr std::array numbers{
     number_line{"unmap", &plan::unmap},
     number_line{"errno", &plan::errno_location},
     number_line{"records", &plan::records_begin},
+    number_line{"records-by-each", &plan::records_by_each},
     number_line{"records-end", &plan::records_end},
     number_line{"done", &plan::done},
 };
@@ -47,8 +48,6 @@ void read_line(const std::string& name, std::istream& from, plan& into) {
     from >> into.process;
   } else if (name == "may-abandon") {
     from >> into.may_abandon;
-  } else if (name == "by-each-thread") {
-    from >> into.by_each_thread;
   } else if (name == "content") {
     into.content = bytes_of(from);
   } else if (name == "expect") {

@@ -24,10 +24,10 @@ struct plan {
   std::uint64_t map = 0, unmap = 0, errno_location = 0;        // functions of the process
   std::uint64_t records_begin = 0, records_end = 0, done = 0;  // in the area
   bool may_abandon = false;                                    // a call that waits for a lock has no other
-  bool by_each_thread = false;                                 // one after another, instead of by one
-  std::vector<unsigned char> content;                          // of the begin of the area
-  std::vector<expected_bytes> expected;                        // of functions: the process is the one meant
-  std::vector<address_range> unsafe;                           // code in which locks may be held
+  std::uint64_t records_by_each = 0;     // the end of those that every thread carries out, one after another
+  std::vector<unsigned char> content;    // of the begin of the area
+  std::vector<expected_bytes> expected;  // of functions: the process is the one meant
+  std::vector<address_range> unsafe;     // code in which locks may be held
 };
 
 // Throws std::runtime_error for a line that cannot be read.

@@ -14,7 +14,7 @@ from heaplab.machine.coverage.mappings import Region
 from heaplab.running import script as scripts
 from heaplab.running.function_addresses import Symbols, names
 from heaplab.running.questions import NOT_COUNTED, QUESTIONS, Functions, Question, Said
-from heaplab.running.script import Script, bool_at
+from heaplab.running.script import RECORD, Script, bool_at
 from heaplab.running.serving import RECORDER, MappedModule, Serving, modules_of
 from heaplab.running.smaps import regions
 from heaplab.running.target import Target, refused_by_yama
@@ -24,6 +24,8 @@ TRAMPOLINE = 512  # B of code at most, that of src/ask/trampoline.cpp
 LOWEST, HIGHEST = 1 << 32, 0x7F00_0000_0000  # addresses of the area
 SHADOW_STACK = "x86_Thread_features"
 PATIENCE_S = 60.0
+ENDS = ("begin", "end")
+MOST_UNTOLD = 1 << 20  # B in mappings whose owner is not asked: more are worth a word
 CALLED = ("mmap", "munmap", "__errno_location")  # functions of the C library that every question needs
 
 
@@ -81,13 +83,10 @@ class Calling:
     def _script(self) -> Script:
         return Script(free_place(regions(self._of)), self._code)
 
-    def _carried_out(
-        self, script: Script, *, may_abandon: bool = False, by_each_thread: bool = False
-    ) -> tuple[CallOutcome, bytes]:
+    def _carried_out(self, script: Script, *, may_abandon: bool = False) -> tuple[CallOutcome, bytes]:
         program = native.needed(native.helper("ask_process"), "ask_process")
         self._of.assert_runs()
-        kinds = (f"may-abandon {int(may_abandon)}", f"by-each-thread {int(by_each_thread)}")
-        plan = [*self._plan(script), *kinds, ""]
+        plan = [*self._plan(script), f"may-abandon {int(may_abandon)}", ""]
         done = subprocess.run(
             [program], input="\n".join(plan).encode(), capture_output=True, check=False, timeout=PATIENCE_S
         )
@@ -109,6 +108,7 @@ class Calling:
         yield f"unmap {unmap:x}"
         yield f"errno {errno:x}"
         yield f"records {begin:x}"
+        yield f"records-by-each {begin + script.by_each * RECORD:x}"
         yield f"records-end {end:x}"
         yield f"done {script.base + scripts.DONE:x}"
         yield f"content {script.content.hex()}"
@@ -160,27 +160,32 @@ class Asking(Calling):
         if asked_for:
             own = (size for size, places in asked_for if any(bool_at(area, script.base, at) for at in places))
             said = replace(said, held=sum(own))
-        if note := self._not_covered(call):
+        untold = sum(size for size, places in asked_for if not places)
+        if note := self._not_covered(call, untold):
             said = replace(said, live=None, returnable=None, note=note)
         return Answered(said, self.question, call)
 
     def _ask_for_mappings(self, script: Script, functions: Functions) -> list[tuple[int, list[int]]]:
-        """Add calls that tell whether the ends of the largest mappings are the allocator's.
+        """Add calls that tell whether the ends of anonymous mappings are the allocator's.
 
-        Returns the resident bytes of each mapping, and where the answers will be.
+        Returns the resident bytes of mappings side by side, and where the answers will be; of those for which
+        there is no room, nowhere.
         """
-        sizes = [(each.sizes.get("Anonymous", 0), each) for each in regions(self._of) if not each.name]
-        asked_for = []
-        for size, region in sorted(sizes, key=lambda item: -item[0])[: script.calls_left // 2]:
-            places = [script.number(), script.number()]
-            # To mimalloc 2 an address belongs to the segment of the byte before.
-            for address, place in zip((region.start + 1, region.end), places, strict=True):
-                script.call(functions[self.question.owns], address, result=place)
+        asked_for: list[tuple[int, list[int]]] = []
+        for size, start, end in sorted(side_by_side(regions(self._of)), reverse=True):
+            places = []
+            if script.calls_left >= len(ENDS):
+                places = [script.number() for _ in ENDS]
+                # To mimalloc 2 an address belongs to the segment of the byte before.
+                for address, place in zip((start + 1, end), places, strict=True):
+                    script.call(functions[self.question.owns], address, result=place)
             asked_for.append((size, places))
         return asked_for
 
-    def _not_covered(self, call: CallOutcome) -> str:
-        """Why the answer does not cover all memory, in words; "" if it does."""
+    def _not_covered(self, call: CallOutcome, untold: int) -> str:
+        """Why the answer does not cover all memory, in words; "" if it does. `untold`: B of it."""
+        if untold > MOST_UNTOLD:
+            return f"{units.show(untold, 'B')} lie in small mappings, whose owner was not asked"
         if call.missed:
             return f"{units.counted(call.missed, 'thread')} could not be asked"
         counted_by, pattern = self.question.counted_by, self.question.not_covered
@@ -197,10 +202,7 @@ class Asking(Calling):
         return self._asked(script)[0]
 
     def _asked(self, script: Script) -> tuple[CallOutcome, bytes]:
-        question = self.question
-        return self._carried_out(
-            script, may_abandon=question.may_abandon, by_each_thread=question.by_each_thread
-        )
+        return self._carried_out(script, may_abandon=self.question.may_abandon)
 
     def _question(self, served: Serving) -> Question:
         for kind in QUESTIONS:
@@ -218,6 +220,21 @@ class Exported(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         return next(address for module in self._modules if (address := module.address(name)))
+
+
+def side_by_side(mapped: list[Region]) -> Iterator[tuple[int, int, int]]:
+    """Of anonymous mappings without a gap between them: resident bytes, begin, end."""
+    size = start = end = 0
+    for region in mapped:
+        if region.name:
+            continue
+        if region.start != end:
+            if size:
+                yield size, start, end
+            size, start = 0, region.start
+        size, end = size + region.sizes.get("Anonymous", 0), region.end
+    if size:
+        yield size, start, end
 
 
 def refusal(of: Target) -> str:

@@ -42,7 +42,6 @@ class Question(ABC):
     needs: ClassVar[tuple[str, ...]]  # functions that it exports
     gives_back: str  # the call that returns memory to the system, for people
     may_abandon = False  # a call that waits for a lock holds no other lock of the allocator
-    by_each_thread = False  # every thread makes the calls, one after another
     # Where `held` may not be resident: the function that tells whether an address is the allocator's.
     owns = ""
     counted_by: re.Pattern[str] | None = None  # in names of libraries that count live bytes; None: all do
@@ -305,10 +304,10 @@ class VisitedHeaps(ProcessInfo):
 
     needs = (
         *ProcessInfo.needs,
-        *("mi_heap_visit_blocks", "mi_heap_get_default", "mi_stats_print_out", "mi_is_in_heap_region"),
+        *("mi_heap_visit_blocks", "mi_heap_get_default", "mi_is_in_heap_region"),
+        *("mi_stats_merge", "mi_stats_print_out"),
     )
     owns = "mi_is_in_heap_region"
-    by_each_thread = True
     not_covered = re.compile(rb"\0mi_heap_new(_ex|_in_arena)?\0")
     _sums: int = 0
 
@@ -316,7 +315,8 @@ class VisitedHeaps(ProcessInfo):
         self._sums = script.value(bytes(WORD * AREA_SUMS))
         script.call(functions["mi_heap_get_default"], result=script.argument(1, 0))
         script.call(functions["mi_heap_visit_blocks"], 0, 0, script.area_visitor, self._sums)
-        # Adds the counts of the thread to those of the process, and prints these.
+        script.call(functions["mi_stats_merge"])  # adds the counts of the thread to those of the process
+        script.end_of_each()
         write_text(script, functions, "mi_stats_print_out", functions["fputs"])
         super().ask(script, functions)
 
@@ -330,6 +330,10 @@ class VisitedHeaps(ProcessInfo):
                 said, note=f"of {abandoned} pages of threads that have ended mimalloc tells nothing"
             )
         return Said(said.held, live=used, returnable=said.held, kept=touched)
+
+    def trim(self, script: Script, functions: Functions) -> None:
+        super().trim(script, functions)
+        script.end_of_each()
 
 
 def abandoned_pages(statistics: str) -> str:

@@ -22,6 +22,7 @@ class Script:
 
     base: int
     code: int = 0
+    by_each: int = 0  # so many of the first calls are made by every thread, one after another
     _calls: list[list[int]] = field(default_factory=list)
     _values: bytearray = field(default_factory=bytearray)
 
@@ -42,6 +43,10 @@ class Script:
     @property
     def buffer(self) -> int:
         return self.base + BUFFER
+
+    def end_of_each(self) -> None:
+        """Have every thread make the calls that were added so far; those that follow are made by one."""
+        self.by_each = len(self._calls)
 
     @property
     def calls_left(self) -> int:

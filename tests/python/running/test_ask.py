@@ -19,7 +19,9 @@ from subprocesses import compiled, until
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import native
+from heaplab.machine.coverage.mappings import Region
 from heaplab.running import asking as asking_module
+from heaplab.running.asking import side_by_side
 from heaplab.running.questions import abandoned_pages, said_by_xml, whole_pages
 from heaplab.running.script import Script
 from heaplab.running.target import state_of, target
@@ -197,6 +199,21 @@ def test_heaps_that_a_program_makes_itself_are_told(holding: Path, tmp_path: Pat
 )  # fmt: skip
 def test_abandoned_pages_are_read_in_both_forms(statistics: str, abandoned: str) -> None:
     assert abandoned_pages(statistics) == abandoned
+
+
+def test_mappings_without_a_gap_are_one() -> None:
+    rows = [
+        (0, 10, "", 4),
+        (10, 20, "", 0),
+        (20, 30, "", 5),
+        (30, 40, "/x.so", 9),
+        (40, 50, "", 2),
+        (60, 70, "", 0),
+    ]
+    mapped = [
+        Region(start, end, "rw-p", name, {"Anonymous": size}, frozenset()) for start, end, name, size in rows
+    ]
+    assert list(side_by_side(mapped)) == [(9, 0, 30), (2, 40, 50)]
 
 
 def test_freed_memory_is_whole_pages_inside_free_blocks() -> None:
