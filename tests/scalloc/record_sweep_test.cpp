@@ -142,18 +142,18 @@ TEST_F(record_sweep_test, loses_no_span_where_the_system_refuses) {
   EXPECT_EQ(taken(0), std::set(all.begin(), all.end()));
 }
 
-TEST_F(record_sweep_test, loses_no_span_where_there_is_no_memory_for_a_map) {
-  const auto all = purged(3);
-  for (const unsigned refused : {1U, 2U}) {  // the map of the sweep, the map of the arena
-    counting_platform::allocations_until_refused = refused;
-    sweep();
-    counting_platform::allocations_until_refused = 0;
-    EXPECT_EQ(dropped(all), 0U);
-    const auto again = taken(0);
-    EXPECT_EQ(again, std::set(all.begin(), all.end()));
-    for (span_type* const span : again) tested_.put({used(*span)});
-    tested_.pool.purge_all(tested_.spans, 0);
-  }
+// Every other page has a span in use.
+TEST_F(record_sweep_test, leaves_records_between_too_many_spans_in_use) {
+  constexpr std::uint32_t most_runs = 256, runs = most_runs + 3;
+  const auto all = tested_.used(0, 2 * runs * page_);
+  std::vector<span_type*> free;
+  for (std::uint32_t index = 0; index < all.size(); ++index)
+    if (index % (2 * page_) != 0) free.push_back(all[index]);
+  tested_.put(free);
+  tested_.pool.purge_all(tested_.spans, 0);
+  sweep();
+  EXPECT_EQ(dropped(all), most_runs * page_);
+  EXPECT_EQ(taken(most_runs * page_), std::set(free.begin(), free.end()));
 }
 
 TEST_F(record_sweep_test, waits_until_much_may_go) {
@@ -167,7 +167,7 @@ TEST_F(record_sweep_test, waits_until_much_may_go) {
   EXPECT_EQ(dropped(all), page_);
 }
 
-// Threads take spans, fill and empty them while another sweeps.
+// Threads take spans, fill and empty them while two others sweep.
 TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
   constexpr unsigned threads = 3, rounds = 200;
   const auto all = purged(8);
@@ -185,7 +185,10 @@ TEST_F(record_sweep_test, loses_no_span_while_threads_use_the_pool) {
   {
     std::vector<std::jthread> team;
     for (unsigned thread = 0; thread < threads; ++thread) team.emplace_back(work, thread);
-    for (unsigned round = 0; round < rounds; ++round) sweep();
+    for (unsigned thread = 0; thread < 2; ++thread)
+      team.emplace_back([this] {
+        for (unsigned round = 0; round < rounds; ++round) sweep();
+      });
   }
   sweep();
   const std::size_t carved = tested_.spans.fine_bytes() / kept.fine_span_bytes;

@@ -65,25 +65,6 @@ private:
   }
 };
 
-// Two sweeps need the map of dropped records at once.
-TEST_F(unlocked_calls_interleavings, records_are_dropped) {
-  const std::uint32_t page = dropped_records<traits>::spans_in_page();
-  const auto setup = [&] {
-    start([this] { spans().shrink(knobs.arena_bytes); });
-    for (std::uint32_t span = 0; span < 3 * page; ++span) spans().carve(true, 0);
-  };
-  const auto check = [&] {
-    std::set<span<traits>*> carved;
-    for (std::uint32_t step = 0; step < 2 * page; ++step) carved.insert(spans().carve(true, 0));
-    require(carved.size() == 2 * page, "a span was carved twice");
-    require(spans().number_of(**carved.rbegin()) < 3 * page, "the records of a page were lost");
-  };
-  expect_sound(setup,
-               {[&] { require(spans().drop_records(0, page, 1), "out of memory"); },
-                [&] { require(spans().drop_records(2 * page, page, 1), "out of memory"); }},
-               check);
-}
-
 TEST_F(unlocked_calls_interleavings, the_arena_shrinks) {
   span<traits>* carved[2] = {};
   const auto setup = [&] { start([this] { spans().carve(true, 0); }), spans().carve(true, 0); };

@@ -326,6 +326,7 @@ private:
   static void repair_in_child() {
     idle_purge_.after_fork_in_child();
     life_.arena.after_fork_in_child();
+    life_.pool.after_fork_in_child();
     concurrent::solo_sections<typename traits::sync>::after_fork_in_child();
     caller::after_fork_in_child();
     holes_.after_fork_in_child();

@@ -94,7 +94,6 @@ public:
     unmap(map_.all());
     unmap(std::array{fine_.cut_records(0), coarse_.cut_records(0)});
     unmap(reserved_.all());
-    dropped_.close();
     records_ = nullptr;
   }
 
@@ -216,12 +215,13 @@ public:
   }
 
   // Purges the records of `count` fine spans; the records fill whole pages. carve() hands these spans out
-  // again before new ones. Returns false, and changes nothing, if the system refuses.
+  // again before new ones. Returns false, and changes nothing, if there are too many gaps between such spans
+  // or the system refuses. For one thread at a time.
   // Precondition: the spans are free and purged, no other thread can take them, and `epoch` is greater than
   // the epoch of each. A thread that still reads one of the records finds zeros.
   bool drop_records(std::uint32_t first, std::uint32_t count, std::uint32_t epoch) {
-    if (!dropped_.open()) return false;
-    if (!platform::purge(&records_[first], count * sizeof(span_type))) return false;
+    if (!has_room_for_dropped() || !platform::purge(&records_[first], count * sizeof(span_type)))
+      return false;
     const concurrent::lock_holder hold(lock_);
     dropped_.add(first, count, epoch);
     return true;
@@ -266,6 +266,11 @@ public:
   }
 
 private:
+  bool has_room_for_dropped() {
+    const concurrent::lock_holder hold(lock_);
+    return dropped_.has_room();
+  }
+
   // Whether the fine span, which was just carved, becomes a guard for good: of guarded_span_period spans the
   // first does, unless the system refuses. Then its addresses serve as blocks of no bytes (checked_free.h).
   bool becomes_guard_now(span_type& span) {
@@ -390,7 +395,6 @@ private:
     bytes_ = bytes;
     reserved_.set(base_, bytes);
     reserved_bytes_.store(bytes, std::memory_order_relaxed);
-    dropped_.set(bytes >> fine_shift);
     border_.store((has_coarse_zone ? bytes / 2 : bytes) >> step_shift, std::memory_order_relaxed);
     records_ = fine_.records();
     return true;

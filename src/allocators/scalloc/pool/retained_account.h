@@ -39,9 +39,6 @@ public:
     if (left < least.load(std::memory_order_relaxed)) least.store(left, std::memory_order_relaxed);
   }
 
-  std::size_t of(unsigned column) const {
-    return static_cast<std::size_t>(std::max<std::int64_t>(account_.of_part(column), 0));
-  }
   std::int64_t shrink_quotas(unsigned columns) { return account_.shrink_quotas(columns); }
   std::int64_t sum(unsigned columns) const { return account_.sum(columns); }
   bool is_valid() const { return account_.is_valid(); }

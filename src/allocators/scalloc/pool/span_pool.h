@@ -97,14 +97,11 @@ public:
     return number ? &with_tail(spans, spans.span_number(*number), kind, home) : nullptr;
   }
 
-  // Purges all free spans but the newest that have up to `pad` bytes together. Returns whether any had
-  // memory.
+  // Purges free spans but for about `pad` bytes. Returns whether any had memory.
   bool purge_all(arena<Traits>& spans, std::size_t pad) {
-    bool any = false;
-    for (auto& slot : stacks_)
-      for (unsigned column = 0; column < columns(); ++column)
-        any |= purge_all_but(spans, slot[column], column, pad);
-    return any;
+    if (pad == 0 || !retains()) return purge_any(spans, 0, unlimited, 0) > 0;
+    const std::size_t retained = retained_bytes();
+    return retained > pad && purge_any(spans, 0, retained - pad, purge_above_) > 0;
   }
 
   // Called before memory grows by up to `bytes` that no free span can serve: as much of the excess goes back,
@@ -119,7 +116,7 @@ public:
     if (grown < static_cast<std::size_t>(bound(spans)) / purge_divisor) return;
     const std::size_t wanted = std::min(excess, grown_.exchange(0, std::memory_order_relaxed));
     const std::size_t now = std::min(wanted, purge_for_growth_bytes);
-    purge_any(spans, column % columns(), now);
+    purge_any(spans, column % columns(), now, purge_above_);
     if (wanted == now) return;
     // relaxed: hurry_purge publishes it.
     left_to_purge_thread_.fetch_add(wanted - now, std::memory_order_relaxed);
@@ -129,7 +126,7 @@ public:
   // Called by the background purge thread: purges what purge_for_growth has left.
   void finish_purge_for_growth(arena<Traits>& spans) {
     const std::size_t left = left_to_purge_thread_.exchange(0, std::memory_order_relaxed);
-    if (left > 0) purge_any(spans, 0, std::min(excess_of_bound(spans), left));
+    if (left > 0) purge_any(spans, 0, std::min(excess_of_bound(spans), left), purge_above_);
   }
 
   // Gives back the memory of records of spans without memory, where that may be `worth` bytes or more.
@@ -148,7 +145,7 @@ public:
   // Purges what no get needed for a decay period (retained_account.h). `now` is in ms.
   void decay(arena<Traits>& spans, std::int64_t now) {
     retained_.end_window(columns(), now, [&](unsigned column, std::size_t unneeded) {
-      purge_column(spans, column, unneeded);
+      purge_column(spans, column, unneeded, 0);
     });
   }
 
@@ -158,6 +155,8 @@ public:
 
   // How many ms after `now` decay() purges again at the earliest.
   std::int64_t until_decay(std::int64_t now) const { return retained_.until_window_ends(now); }
+
+  void after_fork_in_child() { purged_.after_fork_in_child(); }
 
   unsigned columns() const { return columns_.load(std::memory_order_relaxed); }
 
@@ -242,13 +241,21 @@ private:
     if (granted >= worth_a_purge_thread) Traits::ask_for_purge();
   }
 
-  // Purges free spans, those of the column `home` first, until `wanted` bytes are purged or none is left.
-  void purge_any(arena<Traits>& spans, unsigned home, std::size_t wanted) {
+  // Purges free spans, those of the column `home` first, until `wanted` bytes are purged or none is left: of
+  // stacks for real spans above `least` bytes. Returns the bytes.
+  std::size_t purge_any(arena<Traits>& spans, unsigned home, std::size_t wanted, std::size_t least) {
     std::size_t done = 0;
-    for (unsigned turn = 0; turn < columns(); ++turn)
-      for (unsigned slot = 0; slot < slot_count && done < wanted; ++slot)
-        if (const unsigned column = (home + turn) % columns(); slots[slot].most_bytes > purge_above_)
-          done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
+    for (unsigned turn = 0; turn < columns() && done < wanted; ++turn)
+      done += purge_column(spans, (home + turn) % columns(), wanted - done, least);
+    return done;
+  }
+
+  std::size_t purge_column(arena<Traits>& spans, unsigned column, std::size_t wanted, std::size_t least) {
+    std::size_t done = 0;
+    for (unsigned slot = 0; slot < slot_count && done < wanted; ++slot)
+      if (slots[slot].most_bytes > least)
+        done += purge_newest(spans, stacks_[slot][column], column, wanted - done);
+    return done;
   }
 
   // Whether the memory of a free span is purged some day.
@@ -257,60 +264,6 @@ private:
   // Called for a span that was popped from a stack of the column.
   void release(const span_type& span, unsigned column) {
     if (retains() && is_purged(span)) retained_.subtract(column, span.resident_bytes());
-  }
-
-  // Purges free spans of a column until `wanted` bytes are purged or none is left. Where all go, as in a
-  // silent process, only a batch at a time is out of the pool: a child that is forked meanwhile loses no
-  // more.
-  void purge_column(arena<Traits>& spans, unsigned column, std::size_t wanted) {
-    const bool all = wanted >= retained_.of(column);
-    std::size_t done = 0;
-    for (auto& slot : stacks_) {
-      if (done >= wanted) return;
-      stack& from = slot[column];
-      done += all ? purge_newest(spans, from, column, wanted - done)
-                  : purge_oldest(spans, from, column, wanted - done);
-    }
-  }
-
-  // Purges from the oldest span of a stack on. A popped span is out of reach, and another thread that finds
-  // the stack empty may carve a new one; so the others are back before the first system call.
-  std::size_t purge_oldest(arena<Traits>& spans, stack& from, unsigned column, std::size_t wanted) {
-    stack reversed, leaving;
-    while (const auto number = from.try_pop(pool_links(spans))) reversed.push(*number, pool_links(spans));
-    std::size_t done = 0;
-    while (const auto number = reversed.try_pop(pool_links(spans))) {
-      const std::size_t bytes = spans.span_number(*number).resident_bytes();
-      const bool leaves = done < wanted && bytes > 0;
-      (leaves ? leaving : from).push(*number, pool_links(spans));
-      if (leaves) done += bytes;
-    }
-    purge_batch<Traits> batch;
-    while (const auto number = leaving.try_pop(pool_links(spans)))
-      add_to(batch, spans, column, spans.span_number(*number));
-    flush(spans, batch, column);
-    return done;
-  }
-
-  // Purges a stack but for its newest spans of up to `left` bytes, which it takes off `left`. Returns whether
-  // any of the others had memory.
-  bool purge_all_but(arena<Traits>& spans, stack& from, unsigned column, std::size_t& left) {
-    stack retained;
-    bool any = false;
-    purge_batch<Traits> batch;
-    while (const auto number = from.try_pop(pool_links(spans))) {
-      span_type& span = spans.span_number(*number);
-      if (span.resident_bytes() <= left) {
-        left -= span.resident_bytes();
-        retained.push(*number, pool_links(spans));
-      } else {
-        add_to(batch, spans, column, span);
-        any = true;
-      }
-    }
-    while (const auto number = retained.try_pop(pool_links(spans))) from.push(*number, pool_links(spans));
-    flush(spans, batch, column);
-    return any;
   }
 
   // Purges from the newest span of a stack on, until `wanted` bytes are purged or the stack is empty. Returns
