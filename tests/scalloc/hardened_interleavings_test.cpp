@@ -56,10 +56,8 @@ TEST_F(hardened_interleavings_two_blocks, remote_frees_against_the_owner) {
 // The same where another thread gives blocks of the owner's span back together, and then ends.
 TEST_F(hardened_interleavings_two_blocks, a_batch_against_the_owner) {
   const auto other = [&] {
-    for (void* const block : {blocks[0], blocks[1], blocks[2]}) {
-      live.erase(block);
-      heap->free_later(1, block);
-    }
+    for (const unsigned index : {0U, 1U, 2U}) live.erase(blocks[index]);
+    heap->free_together(1, {blocks[0], blocks[1], blocks[2]});
     heap->end_thread(1);
   };
   expect_sound([&] { start(2, 4); }, {[&] { free(0, 3), allocate(0), allocate(0); }, other});

@@ -182,15 +182,17 @@ TEST(hardened, random_source_differs_from_source_to_source_and_from_process_to_p
 
 TEST(hardened, quarantine_lets_blocks_out_in_their_order_after_as_many_more) {
   quarantine<4> tested;
-  int blocks[9];
-  for (unsigned index = 0; index < 9; ++index) {
-    void* const out = tested.exchange(&blocks[index]);
-    EXPECT_EQ(out, index < 4 ? nullptr : &blocks[index - 4]) << index;
+  int blocks[22];
+  std::vector<void*> out;
+  for (unsigned index = 0; index < 22; ++index) {
+    if (tested.add(&blocks[index])) tested.drain_older([&](void* block) { out.push_back(block); });
+    EXPECT_EQ(out.size(), index < 7 ? 0 : (index - 3) / 4 * 4) << index;
   }
-  std::set<void*> rest;
-  tested.drain([&](void* block) { rest.insert(block); });
-  EXPECT_EQ(rest, (std::set<void*>{&blocks[5], &blocks[6], &blocks[7], &blocks[8]}));
-  tested.drain([](void*) { ADD_FAILURE() << "drained twice"; });
+  tested.drain_all([&](void* block) { out.push_back(block); });
+  for (unsigned index = 0; index < 16; ++index) EXPECT_EQ(out[index], &blocks[index]);
+  EXPECT_EQ(std::set(out.begin() + 16, out.end()),
+            (std::set<void*>{blocks + 16, blocks + 17, blocks + 18, blocks + 19, blocks + 20, blocks + 21}));
+  tested.drain_all([](void*) { ADD_FAILURE() << "drained twice"; });
 }
 
 class hardened_guards : public testing::TestWithParam<bool> {

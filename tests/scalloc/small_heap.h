@@ -132,10 +132,13 @@ public:
     return others;
   }
 
-  // A block that leaves a thread's quarantine.
-  void free_later(unsigned thread, void* block) {
-    withdraw(span_of(block), block);
-    deallocate_later(life, *labs[thread], span_of(block), block);
+  // Blocks that leave a thread's quarantine together.
+  void free_together(unsigned thread, std::initializer_list<void*> leaving) {
+    returned_blocks back(life, *labs[thread]);
+    for (void* const block : leaving) {
+      withdraw(span_of(block), block);
+      back.add(span_of(block), freed_block{block});
+    }
   }
 
   // The thread takes blocks; others are freed by their numbers among those taken.

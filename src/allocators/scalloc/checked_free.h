@@ -1,6 +1,6 @@
 // How scalloc-hardened frees a block, and its blocks of no bytes. A freed block is checked and overwritten
-// (block_checks.h) and goes into the thread's quarantine; the block that leaves quarantine for it goes back
-// to its span.
+// (block_checks.h) and goes into the thread's quarantine; blocks that leave quarantine go back to their spans
+// together.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include "allocators/scalloc/arena/arena.h"
 #include "allocators/scalloc/frontend/calling_thread.h"
 #include "allocators/scalloc/frontend/freeing.h"
+#include "allocators/scalloc/frontend/returned_blocks.h"
 #include "allocators/scalloc/frontend/span_life.h"
 #include "allocators/scalloc/hardened/live_map.h"
 #include "allocators/scalloc/large/large.h"
@@ -78,18 +79,19 @@ public:
 
 private:
   HEAPLAB_FAST_PATH static void quarantine(void* block) {
-    if (void* const oldest = thread::buffer()->quarantine.exchange(block)) release(oldest);
+    if (thread::buffer()->quarantine.add(block)) [[unlikely]]
+      release_older();
   }
 
-  // Gives a block back that leaves quarantine.
-  HEAPLAB_FAST_PATH static void release(void* block) {
-    span_type& span = Life.arena.fine_span_at(Life.arena.step_of(block));
-    check_untouched(span, block);
-    bool due;
-    if (!try_deallocate(*thread::buffer(), span, block, due)) [[unlikely]]
-      return release_later(span, block);
-    if (due) [[unlikely]]
-      after_free(span);
+  // Blocks that leave quarantine go home.
+  [[gnu::noinline, gnu::flatten]] static void release_older() {
+    Traits::ensure_open();
+    returned_blocks back(Life, *thread::buffer());
+    thread::buffer()->quarantine.drain_older([&back](void* block) {
+      span_type& span = Life.arena.fine_span_of(block);
+      check_untouched(span, block);
+      back.add(span, freed_block{block});
+    });
   }
 
   // --- out of line, for the registers that calls need; not rare ---
@@ -111,17 +113,7 @@ private:
     quarantine(block);
   }
 
-  [[gnu::noinline]] static void release_later(span_type& span, void* block) {
-    Traits::ensure_open();
-    deallocate_later(Life, *thread::buffer(), span, block);
-  }
-
   // --- rare ---
-
-  HEAPLAB_SLOW_PATH static void after_free(span_type& span) {
-    Traits::ensure_open();
-    scalloc::after_free(Life, *thread::buffer(), span);
-  }
 
   // Blocks of the coarse zone, with mappings of their own, null, and what is no block. None goes into
   // quarantine: few of them could pin much memory.

@@ -77,15 +77,6 @@ HEAPLAB_FAST_PATH bool push(const lab<Traits>& local, span<Traits>& span, Freed 
   return is_spent || !span.is_quietly_owned_by(local);
 }
 
-// Where the span is known, without lists; as below.
-template <class Traits>
-HEAPLAB_FAST_PATH bool try_deallocate(const lab<Traits>& local, span<Traits>& span, void* block, bool& due) {
-  if (!span.is_owned_by(local) || span.local_list == block) [[unlikely]]
-    return false;
-  due = push(local, span, freed_block{block});
-  return true;
-}
-
 // False: nothing was done, and list_again or send_home must be called. `due`: the block is free, and
 // after_free must be called for its span. Any address.
 template <class Traits>
@@ -106,7 +97,11 @@ HEAPLAB_FAST_PATH bool try_deallocate(const span_life<Traits>& life, lab<Traits>
   } else {
     if (!life.arena.in_fine_zone(step)) [[unlikely]]
       return false;
-    return try_deallocate(local, life.arena.fine_span_at(step), block, due);
+    span<Traits>& span = life.arena.fine_span_at(step);
+    if (!span.is_owned_by(local) || span.local_list == block) [[unlikely]]
+      return false;
+    due = push(local, span, freed_block{block});
+    return true;
   }
 }
 
@@ -247,46 +242,6 @@ HEAPLAB_FAST_PATH const size_class& class_at(const span<Traits>& span, const voi
   const std::uint64_t index = (offset * kind.reciprocal) >> reciprocal_shift;
   if (index >= kind.blocks || index * kind.block_bytes != offset) fatal("not a live block", block);
   return kind;
-}
-
-// --- of a hardened heap: batches ---
-//
-// Blocks of other owners' spans that leave quarantine wait in the thread's buffer, a batch for each size
-// class, and go back together.
-//
-// A block in a batch counts as used, so that its span stays what it is. If the thread becomes the owner of
-// the span meanwhile, the batch joins the remote list all the same, as a free by any other thread does.
-
-// With a block that leaves quarantine and that try_deallocate has not taken: gives the block back, or lets it
-// wait for others of its span.
-template <class Traits>
-void deallocate_later(span_life<Traits>& life, lab<Traits>& local, span<Traits>& span, void* block) {
-  auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
-  if (!batch.is_of(span)) return begin_batch(life, local, span, block);
-  batch.add(span, block);
-  if (is_full(batch, span)) flush_batch(life, local, batch);
-}
-
-template <class Traits>
-[[gnu::noinline]] void begin_batch(span_life<Traits>& life, lab<Traits>& local, span<Traits>& span,
-                                   void* block) {
-  if (span.owner(std::memory_order_relaxed) == &local) return send_home(life, local, span, block);
-  auto& batch = local.remote[span.class_index.load(std::memory_order_relaxed)];
-  flush_batch(life, local, batch);
-  batch.begin(span, block);
-  if (is_full(batch, span)) flush_batch(life, local, batch);
-}
-
-template <class Traits, class Batch>
-bool is_full(const Batch& batch, const span<Traits>& span) {
-  return batch.count() >= Traits::config.remote_batch_blocks ||
-         batch.count() * span.secrets.block_bytes() >= Traits::config.remote_batch_bytes;
-}
-
-template <class Traits, class Batch>
-[[gnu::noinline]] void flush_batch(span_life<Traits>& life, lab<Traits>& local, Batch& batch) {
-  batch.take(
-      [&](span<Traits>& span, const freed_chain& freed) { deallocate_remote(life, local, span, freed); });
 }
 
 }  // namespace heaplab::scalloc

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +8,6 @@
 #include "allocators/scalloc/hardened/quarantine.h"
 #include "allocators/scalloc/hardened/random_source.h"
 #include "allocators/scalloc/policy/config.h"
-#include "allocators/scalloc/spans/freed_blocks.h"
 #include "allocators/scalloc/spans/span.h"
 #include "base/cache_line.h"
 #include "base/compiler.h"
@@ -75,13 +73,10 @@ struct alignas(cache_line_bytes) lab {
   // Owner only. Of a hardened heap.
   static constexpr bool hardened = Traits::config.hardened;
   [[no_unique_address]] part_if<hardened, random_source<typename Traits::platform>> random;
-  // A freed block of the fine zone is used again after so many further frees by the same thread, a power of
-  // two. More detects late frees of freed blocks, and pins up to as many spans for each thread.
+  // A freed block of the fine zone is used again after so many further frees by the same thread at the
+  // earliest. More detects late frees of freed blocks, and pins up to twice as many spans for each thread.
   static constexpr std::size_t quarantine_blocks = 32;
   [[no_unique_address]] part_if<hardened, scalloc::quarantine<quarantine_blocks>> quarantine;
-  // One for each class: a thread that allocates takes blocks of a class from one span for a while, and so
-  // they often come to the thread that frees them.
-  [[no_unique_address]] part_if<hardened, std::array<remote_batch<span_type>, class_count>> remote;
 
   // Whether the lists are whole and hold only spans of this buffer. Called by the holder of lists_lock. Walks
   // the lists.

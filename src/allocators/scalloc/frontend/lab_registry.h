@@ -180,9 +180,9 @@ using lab_policy = std::conditional_t<Traits::config.shared_labs || Traits::conf
 template <class Traits>
 void abandon(span_life<Traits>& life, lab<Traits>& local) {
   if constexpr (Traits::config.hardened) {
-    local.quarantine.drain(
-        [&](void* block) { deallocate_later(life, local, *life.arena.find(block), block); });
-    for (auto& batch : local.remote) flush_batch(life, local, batch);
+    returned_blocks back(life, local);
+    local.quarantine.drain_all(
+        [&](void* block) { back.add(life.arena.fine_span_of(block), freed_block{block}); });
   }
   if constexpr (lab<Traits>::has_lists) flush_lists(life, local);
   retire_own_hot_spans(life, local);

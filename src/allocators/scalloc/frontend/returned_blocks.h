@@ -10,8 +10,8 @@
 
 namespace heaplab::scalloc {
 
-// Linked blocks on their way home, marked, and live to their spans until then. Blocks of one span that follow
-// each other go together. Those of another owner's span wait for others of the span: one compare-and-swap for
+// Blocks on their way home, live to their spans until then. Linked blocks of one span that follow each other
+// go together. Those of another owner's span wait for others of the span: one compare-and-swap for
 // all of them.
 template <class Traits>
 class returned_blocks {
@@ -26,6 +26,16 @@ public:
   void add(void* newest, const size_class& kind) {
     if (kind.fine) return add<true>(newest);
     add<false>(newest);
+  }
+
+  // `freed`: a block, or linked blocks of the span.
+  template <class Freed>
+  void add(span<Traits>& span, Freed freed) {
+    if (span.is_owned_by(in_.home)) {
+      if (push(in_.home, span, freed)) after_free(life_, in_.home, span);
+    } else {
+      wait(span, {freed.newest(), freed.oldest(), freed.count()});
+    }
   }
 
 private:
@@ -56,15 +66,6 @@ private:
   static bool share_span(const void* block, const void* other) {
     return (std::bit_cast<std::uintptr_t>(block) ^ std::bit_cast<std::uintptr_t>(other)) <
            arena<Traits>::span_bytes(Fine);
-  }
-
-  template <class Freed>
-  void add(span<Traits>& span, Freed freed) {
-    if (span.is_owned_by(in_.home)) {
-      if (push(in_.home, span, freed)) after_free(life_, in_.home, span);
-    } else {
-      wait(span, {freed.newest(), freed.oldest(), freed.count()});
-    }
   }
 
   void wait(span<Traits>& span, const freed_chain& run) {

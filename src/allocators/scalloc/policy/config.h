@@ -221,11 +221,6 @@ struct config {
   bool hardened = false;
   // Bytes behind each block of a span that show whether the program wrote past the block's end: 8, or 0.
   std::size_t canary_bytes = 0;
-  // Blocks of a span of another owner that leave quarantine go back together, so many at most, or as many as
-  // have so many bytes. More make compare-and-swaps rarer, and pin more blocks for each thread and size
-  // class.
-  std::uint32_t remote_batch_blocks = 16;
-  std::uint32_t remote_batch_bytes = narrow<std::uint32_t>(4 * kib);
   // The arena begins at a random multiple of arena_alignment() within so much address space, unless the
   // address space is limited.
   std::size_t arena_scatter_bytes = 64 * gib;
