@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/assertion.h"
+#include "moving/jump.h"
 
 namespace heaplab::moving {
 

@@ -9,8 +9,6 @@
 
 namespace heaplab::moving {
 
-inline constexpr std::size_t jump_bytes = 5;  // of the jump that replaces the first instructions
-
 // Code that does what the first instructions of a function did and goes on behind them. It is written as if
 // it stood where they stand: whoever puts it elsewhere adds the distance, old place less new, to each
 // displacement.

@@ -14,6 +14,7 @@
 
 #include "base/bits.h"
 #include "base/os_pages.h"
+#include "moving/jump.h"
 #include "recorder/process_file.h"
 #include "recorder/redirected_call.h"
 
@@ -21,9 +22,10 @@
 namespace heaplab::recorder {
 namespace {
 
+using moving::furthest_entry, moving::jump_bytes;
+
 constexpr std::size_t page = os_pages::smallest_page_bytes;
 constexpr std::size_t longest_path = 4096;
-constexpr std::uint64_t furthest = std::uint64_t{1} << 30;  // of an entry from its function
 
 // A file of the recording's folder, or null.
 const char* path_in(const char* folder, const char* name, char (&room)[longest_path]) {
@@ -97,7 +99,7 @@ place place_of_program() {
 void* map_near(std::uint64_t code, std::size_t bytes) {
   constexpr std::uint64_t nearest = 1 << 16, step = 1 << 16;
   for (const bool is_above : {false, true}) {
-    for (std::uint64_t distance = nearest + bytes; distance < furthest; distance += step) {
+    for (std::uint64_t distance = nearest + bytes; distance < furthest_entry; distance += step) {
       if (!is_above && distance >= code) break;
       const std::uint64_t place = is_above ? code + distance : code - distance;
       void* const wanted = reinterpret_cast<void*>(place / page * page);
@@ -115,20 +117,6 @@ bool change_protection(std::uint64_t function, std::size_t bytes, int protection
   return ::mprotect(reinterpret_cast<void*>(begin), align_up(function + bytes - begin, page), protection) ==
          0;
 }
-
-constexpr std::size_t jump_bytes = 5;
-
-struct jump_to_entry {
-  std::uint8_t code[jump_bytes];
-
-  explicit jump_to_entry(const redirected_entry& entry) {
-    constexpr std::uint8_t jump = 0xE9;
-    const std::uint64_t next = entry.function.address + jump_bytes;
-    const auto distance = static_cast<std::int32_t>(reinterpret_cast<std::uint64_t>(entry.enter) - next);
-    code[0] = jump;
-    memcpy(code + 1, &distance, sizeof distance);
-  }
-};
 
 bool has_code(std::uint64_t address, const void* code, std::size_t bytes) {
   return memcmp(reinterpret_cast<const void*>(address), code, bytes) == 0;
@@ -172,8 +160,9 @@ public:
       if (!change_protection(entry->function.address, jump_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
         return "the system does not let its code be changed";
     for (const redirected_entry* const entry : all()) {
-      const jump_to_entry jump(*entry);
-      memcpy(reinterpret_cast<void*>(entry->function.address), jump.code, jump_bytes);
+      const std::uint64_t function = entry->function.address;
+      const auto jump = moving::jump(function, reinterpret_cast<std::uint64_t>(entry->enter));
+      memcpy(reinterpret_cast<void*>(function), jump.data(), jump.size());
     }
     for (const redirected_entry* const entry : all())
       change_protection(entry->function.address, jump_bytes, PROT_READ | PROT_EXEC);
@@ -208,7 +197,7 @@ private:
       const auto at = reinterpret_cast<std::uint64_t>(last.entries);
       const std::uint64_t distance = std::max(address, at) - std::min(address, at);
       const bool has_room = (last.count + 1) * sizeof(redirected_entry) <= last.bytes;
-      if (!last.is_code && has_room && distance < furthest) return last.entries + last.count;
+      if (!last.is_code && has_room && distance < furthest_entry) return last.entries + last.count;
     }
     if (used_ == most_regions) return nullptr;
     const std::size_t bytes = align_up(wanted * sizeof(redirected_entry), page);
