@@ -2,8 +2,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace heaplab::moving {
 
@@ -12,10 +12,9 @@ inline constexpr std::uint64_t furthest_entry = std::uint64_t{1} << 30;  // half
 
 // Precondition: the distance is at most furthest_entry.
 inline std::array<std::uint8_t, jump_bytes> jump(std::uint64_t from, std::uint64_t to) {
-  const std::uint64_t distance = to - (from + jump_bytes);
   std::array<std::uint8_t, jump_bytes> code{0xE9};
-  for (std::size_t byte = 1; byte < jump_bytes; ++byte)
-    code[byte] = static_cast<std::uint8_t>(distance >> 8 * (byte - 1));
+  const auto distance = static_cast<std::uint32_t>(to - (from + jump_bytes));
+  std::memcpy(&code[1], &distance, sizeof distance);
   return code;
 }
 

@@ -1,6 +1,6 @@
 // Only heaplab's front end calls this program (python/heaplab/traces/redirecting). For each line of standard
 // input, `ADDRESS PADDING BYTES`, in hexadecimal, it prints how the first instructions of the function run
-// elsewhere: `REPLACED CODE DISPLACEMENT...`, or `- WHY` if they cannot be moved (moved_entry.h).
+// elsewhere: `KEPT REPLACED CODE DISPLACEMENT...`, or `- WHY` if they cannot be moved (moved_entry.h).
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -25,7 +25,7 @@ void print(const moved_entry& entry) {
     return;
   }
   constexpr char digits[] = "0123456789abcdef";
-  std::cout << entry.replaced << ' ';
+  std::cout << entry.kept << ' ' << entry.replaced << ' ';
   for (const std::uint8_t byte : entry.code) std::cout << digits[byte >> 4] << digits[byte & 15];
   for (const std::size_t at : entry.displacements) std::cout << ' ' << at;
   std::cout << '\n';

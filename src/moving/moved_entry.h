@@ -10,12 +10,14 @@
 namespace heaplab::moving {
 
 // Code that does what the first instructions of a function did and goes on behind them. It is written as if
-// it stood where they stand: whoever puts it elsewhere adds the distance, old place less new, to each
-// displacement.
+// it stood where they stand: whoever puts it elsewhere adapts its displacements. One of x86-64 is four bytes,
+// to which the distance is added, old place less new; one of AArch64 is an instruction with a distance
+// (jump_aarch64.h).
 struct moved_entry {
-  std::size_t replaced = 0;  // bytes of the function that the code stands for, jump_bytes or more
+  std::size_t kept = 0;  // bytes of the function that stay before the jump, though the code does them, too
+  std::size_t replaced = 0;  // bytes behind them that the code stands for, jump_bytes or more
   std::vector<std::uint8_t> code;
-  std::vector<std::size_t> displacements;  // where in the code displacements of four bytes stand
+  std::vector<std::size_t> displacements;  // where in the code displacements stand
   std::string fault;                       // why the instructions cannot be moved, in words; "" if they can
 };
 

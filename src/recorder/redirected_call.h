@@ -1,7 +1,9 @@
 // What a redirected function does in place of its first instructions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "recorder/redirection.h"
 
@@ -16,6 +18,18 @@ struct redirected_entry {
 static_assert(sizeof(redirected_entry) == 208);
 
 // Writes the code of an entry. False: a displacement of the function does not reach from there.
-bool write_code(redirected_entry& entry, std::uint64_t function);
+bool write_code(redirected_entry& entry);
+
+// Has every processor fetch the code that has been written.
+inline void publish(void* code, std::size_t bytes) {
+  char* const begin = static_cast<char*>(code);
+  __builtin___clear_cache(begin, begin + bytes);
+}
+
+template <class Value>
+std::uint8_t* put(std::uint8_t* to, const Value& value) {
+  std::memcpy(to, &value, sizeof value);
+  return to + sizeof value;
+}
 
 }  // namespace heaplab::recorder

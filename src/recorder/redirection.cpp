@@ -18,13 +18,11 @@
 #include "recorder/process_file.h"
 #include "recorder/redirected_call.h"
 
-#ifdef __x86_64__
 namespace heaplab::recorder {
 namespace {
 
 using moving::furthest_entry, moving::jump_bytes;
 
-constexpr std::size_t page = os_pages::smallest_page_bytes;
 constexpr std::size_t longest_path = 4096;
 
 // A file of the recording's folder, or null.
@@ -68,10 +66,14 @@ private:
   std::size_t bytes_ = 0;
 };
 
+// What emulates a processor, such as qemu, shows the program where the file is opened.
 bool is_this_program(const redirection_header& functions) {
+  const int opened = ::open("/proc/self/exe", O_PATH | O_CLOEXEC);
+  if (opened < 0) return false;
   struct stat status{};
-  return ::stat("/proc/self/exe", &status) == 0 && status.st_dev == functions.device &&
-         status.st_ino == functions.inode;
+  const bool is_known = ::fstat(opened, &status) == 0;
+  ::close(opened);
+  return is_known && status.st_dev == functions.device && status.st_ino == functions.inode;
 }
 
 // What the loader added to the addresses of the program's file, and the lowest address of the program.
@@ -94,15 +96,15 @@ place place_of_program() {
   return found;
 }
 
-// Memory so near to code that displacements of 32 bits reach the code's data from there: below the code if
-// that is free, since above a program its heap grows (brk). Below the C library there may be many stacks.
+// Memory so near to code that displacements reach the code's data from there: below the code if that is free,
+// since above a program its heap grows (brk). Below the C library there may be many stacks.
 void* map_near(std::uint64_t code, std::size_t bytes) {
   constexpr std::uint64_t nearest = 1 << 16, step = 1 << 16;
   for (const bool is_above : {false, true}) {
     for (std::uint64_t distance = nearest + bytes; distance < furthest_entry; distance += step) {
       if (!is_above && distance >= code) break;
       const std::uint64_t place = is_above ? code + distance : code - distance;
-      void* const wanted = reinterpret_cast<void*>(place / page * page);
+      void* const wanted = reinterpret_cast<void*>(place / step * step);
       void* const at = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
       if (at == wanted) return at;
@@ -113,9 +115,15 @@ void* map_near(std::uint64_t code, std::size_t bytes) {
 }
 
 bool change_protection(std::uint64_t function, std::size_t bytes, int protection) {
+  const std::size_t page = os_pages::page_bytes();
   const std::uint64_t begin = function / page * page;
   return ::mprotect(reinterpret_cast<void*>(begin), align_up(function + bytes - begin, page), protection) ==
          0;
+}
+
+bool is_near(std::uint64_t function, const redirected_entry* entries) {
+  const auto at = reinterpret_cast<std::uint64_t>(entries);
+  return std::max(function, at) - std::min(function, at) < furthest_entry;
 }
 
 bool has_code(std::uint64_t address, const void* code, std::size_t bytes) {
@@ -137,10 +145,10 @@ public:
       if (entry == nullptr) {
         if (!has_code(function.address, function.original, function.replaced))
           return "its code is not that of its file";
-        entry = room_near(at.lowest != 0 ? at.lowest : function.address, functions.size());
+        entry = room_for(function.address, at.lowest, functions.size());
         if (entry == nullptr) return "there is no memory near its code";
         entry->function = function;
-        if (!write_code(*entry, function.address)) return "its data lies too far from its code";
+        if (!write_code(*entry)) return "its data lies too far from its code";
         ++regions_[used_ - 1].count;
       }
       entries_[count_++] = entry;
@@ -162,7 +170,9 @@ public:
     for (const redirected_entry* const entry : all()) {
       const std::uint64_t function = entry->function.address;
       const auto jump = moving::jump(function, reinterpret_cast<std::uint64_t>(entry->enter));
-      memcpy(reinterpret_cast<void*>(function), jump.data(), jump.size());
+      void* const code = reinterpret_cast<void*>(function);
+      memcpy(code, jump.data(), jump.size());
+      publish(code, jump.size());
     }
     for (const redirected_entry* const entry : all())
       change_protection(entry->function.address, jump_bytes, PROT_READ | PROT_EXEC);
@@ -191,19 +201,18 @@ private:
   }
 
   // Room for an entry in the last region, if that is near and can still be written, or in a new one.
-  redirected_entry* room_near(std::uint64_t address, std::size_t wanted) {
+  redirected_entry* room_for(std::uint64_t function, std::uint64_t lowest, std::size_t wanted) {
     if (used_ != 0) {
       const region& last = regions_[used_ - 1];
-      const auto at = reinterpret_cast<std::uint64_t>(last.entries);
-      const std::uint64_t distance = std::max(address, at) - std::min(address, at);
       const bool has_room = (last.count + 1) * sizeof(redirected_entry) <= last.bytes;
-      if (!last.is_code && has_room && distance < furthest_entry) return last.entries + last.count;
+      if (!last.is_code && has_room && is_near(function, last.entries)) return last.entries + last.count;
     }
     if (used_ == most_regions) return nullptr;
-    const std::size_t bytes = align_up(wanted * sizeof(redirected_entry), page);
-    auto* const made = static_cast<redirected_entry*>(map_near(address, bytes));
-    if (made != nullptr) regions_[used_++] = {made, 0, bytes, false};
-    return made;
+    const std::size_t bytes = align_up(wanted * sizeof(redirected_entry), os_pages::page_bytes());
+    auto* const made = static_cast<redirected_entry*>(map_near(lowest != 0 ? lowest : function, bytes));
+    if (made == nullptr) return nullptr;
+    regions_[used_++] = {made, 0, bytes, false};
+    return is_near(function, made) ? made : nullptr;
   }
 
   region regions_[most_regions]{};
@@ -245,8 +254,3 @@ extern "C" HEAPLAB_EXPORT const void* heaplab_recorder_attach(const char* folder
   if (const char* const why = here.prepare(told.all(), {})) return tell(folder, why), nullptr;
   return begin_again(folder) ? here.addresses() : nullptr;
 }
-#else
-extern "C" HEAPLAB_EXPORT const void* heaplab_recorder_attach(const char*) {
-  return nullptr;
-}
-#endif

@@ -5,8 +5,6 @@
 //
 // A process that runs already calls heaplab_recorder_attach, which prepares everything but the jumps: those
 // are written and taken back from outside, while no thread runs (src/ask/change_code.cpp).
-//
-// x86-64 alone: elsewhere the front end makes no such file.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,14 @@
-// Calls a malloc that is linked into the program, from four threads and through pointers, then has the malloc
-// print what it has counted: `llheap: malloc calls 8 ... requested 1024 ...`.
+// Calls a malloc that is linked into the program, from several threads and through pointers, then has the
+// malloc print what it has counted: `llheap: malloc calls 8 ... requested 1024 ...`.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, ROUNDS = 500 };
+#ifndef OTHER_THREADS
+#define OTHER_THREADS 4
+#endif
+enum { ROUNDS = 500 };
 
 static void* (*volatile through)(size_t) = malloc;
 
@@ -41,9 +44,10 @@ static void* work(void* unused) {
 }
 
 int main(void) {
-  pthread_t threads[THREADS];
-  for (int number = 0; number < THREADS; ++number) pthread_create(&threads[number], 0, work, 0);
-  for (int number = 0; number < THREADS; ++number) pthread_join(threads[number], 0);
+  pthread_t threads[OTHER_THREADS + 1];
+  for (int number = 0; number < OTHER_THREADS; ++number) pthread_create(&threads[number], 0, work, 0);
+  work(0);
+  for (int number = 0; number < OTHER_THREADS; ++number) pthread_join(threads[number], 0);
   malloc_stats();
   return 0;
 }

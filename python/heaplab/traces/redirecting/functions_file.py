@@ -151,7 +151,7 @@ def moved(
 ) -> Redirection:
     helper = native.helper("move_entries")
     if helper is None:
-        why = "this heaplab was built without move_entries, which needs x86-64 and capstone"
+        why = "this heaplab was built without move_entries, which needs capstone"
         return Redirection(program, tuple(titles), (), (why,))
     wanted = list({each.start: each for each in wanted}.values())  # one that has several names
     lines = "".join(f"{each.start:x} {each.padding:x} {each.code.hex()}\n" for each in wanted)
@@ -164,12 +164,13 @@ def moved(
         if first == "-":
             faults.append(f"{plain(each.name)}: {' '.join(rest)}")
         else:
-            code, *displacements = rest
+            kept = int(first)  # the jump stands behind
+            replaced, code, *displacements = rest
             functions.append(
                 Redirected(
-                    each,
+                    each._replace(start=each.start + kept, code=each.code[kept:]),
                     shapes[plain(each.name)],
-                    int(first),
+                    int(replaced),
                     bytes.fromhex(code),
                     tuple(map(int, displacements)),
                 )

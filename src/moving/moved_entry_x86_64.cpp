@@ -1,5 +1,3 @@
-#include "moving/moved_entry.h"
-
 #include <capstone/capstone.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/assertion.h"
 #include "moving/jump.h"
+#include "moving/moved_entry.h"
 
 namespace heaplab::moving {
 
@@ -165,7 +164,7 @@ moved_entry move_entry(std::uint64_t address, std::span<const std::uint8_t> func
     const bool is_short = rest.empty();
     const cs_insn* const instruction = decode.next(rest, at);
     if (is_short || (has_ended && instruction != nullptr && !is_padding(*instruction)))
-      return refused("it is shorter than five bytes");
+      return refused("it is shorter than a jump");
     if (instruction == nullptr) return refused("its first instructions are not known");
     if (is_relative(*instruction)) {
       if (!code.branch(*instruction)) return refused(std::string(instruction->mnemonic) + " cannot be moved");
