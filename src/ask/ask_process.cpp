@@ -8,7 +8,6 @@
 // program may be killed at any moment: what then stays is the area, unused.
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include <thread>
 #include <vector>
 
+#include "ask/machine.h"
 #include "ask/numbers_in_text.h"
 #include "ask/plan.h"
 #include "ask/thread_choice.h"
@@ -55,7 +55,6 @@ struct caller {
   registers resumption;
   std::vector<std::byte> vectors;
   std::uint64_t frame;
-  bool in_system_call;
 };
 
 // What the last thread looked at was like.
@@ -218,9 +217,9 @@ private:
     if (!plan_.may_abandon) return false;
     int refused = 0;
     std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, by.thread, refused);
-    if (!thread || !thread->in_system_call() || thread->system_call() != SYS_futex || is_done()) return false;
+    if (!thread || !thread->waits_for_lock() || is_done()) return false;
     std::uint64_t kept[2] = {};
-    const std::uint64_t place = by.frame + offsetof(trampoline_frame, errno_address);
+    const std::uint64_t place = by.frame + offsetof(frame_head, errno_address);
     if (!read_memory(plan_.process, place, kept, sizeof kept)) return false;
     const auto errno_value = static_cast<std::uint32_t>(kept[1]);
     return thread->set_vector_registers(by.vectors) &&
@@ -250,8 +249,7 @@ private:
     std::optional<traced_thread> thread = traced_thread::stopped(plan_.process, id, last.refused);
     if (!thread) return std::nullopt;
     ++tried;
-    if (thread->has_signal() || (!thread->in_system_call() && thread->in_restartable_sequence()))
-      return std::nullopt;
+    if (thread->has_signal() || thread->in_restartable_sequence()) return std::nullopt;
     last.verdict = examine_stack(id, unsafe_);
     if (last.verdict != stack_verdict::safe) return std::nullopt;
     std::optional<caller> by = send(*thread, record);
@@ -261,48 +259,22 @@ private:
 
   std::optional<caller> send(traced_thread& thread, const std::optional<call_record>& record) {
     const registers resumption = thread.resumption();
-    const std::uint64_t at = resumption.rsp - sizeof(trampoline_frame) - red_zone;
+    const std::uint64_t at = frame_place(resumption);
     if (!has_room(at) || !has_code(thread)) return std::nullopt;
     trampoline_frame frame{};
-    if (record) frame.first = *record;
-    keep(resumption, frame);
-    if (!thread.write(at, &frame, sizeof frame)) return std::nullopt;
+    if (record) frame.head.first = *record;
+    if (!keep(thread, resumption, frame) || !thread.write(at, &frame, sizeof frame)) return std::nullopt;
     std::vector<std::byte> vectors = thread.vector_registers();
     if (vectors.empty()) return std::nullopt;
-    registers entry = resumption;
-    constexpr std::uint64_t trap_flag = 1U << 8, direction_flag = 1U << 10, alignment_flag = 1U << 18;
-    entry.eflags &= ~(trap_flag | direction_flag | alignment_flag);
-    entry.rip = plan_.code;
-    entry.rsp = at + offsetof(trampoline_frame, r15);
-    entry.rbx = record ? at : records_.begin;
-    entry.r12 = record ? at + sizeof(call_record) : records_.end;
-    entry.r13 = record ? 0 : plan_.done;
-    entry.r14 = plan_.errno_location;
-    entry.orig_rax = ~std::uint64_t{0};
+    const calls_to_make calls{.code = plan_.code,
+                              .errno_location = plan_.errno_location,
+                              .begin = record ? at : records_.begin,
+                              .end = record ? at + sizeof(call_record) : records_.end,
+                              .done = record ? 0 : plan_.done};
     constexpr std::array<unsigned char, sizeof(std::uint64_t)> not_done{};
     if (!record && !write(plan_.done, not_done)) return std::nullopt;
-    if (!thread.set(entry)) return std::nullopt;
-    return caller{thread.id(), resumption, std::move(vectors), at, thread.in_system_call()};
-  }
-
-  static void keep(const registers& of, trampoline_frame& in) {
-    in.r15 = of.r15;
-    in.r14 = of.r14;
-    in.r13 = of.r13;
-    in.r12 = of.r12;
-    in.r11 = of.r11;
-    in.r10 = of.r10;
-    in.r9 = of.r9;
-    in.r8 = of.r8;
-    in.rbp = of.rbp;
-    in.rdi = of.rdi;
-    in.rsi = of.rsi;
-    in.rdx = of.rdx;
-    in.rcx = of.rcx;
-    in.rbx = of.rbx;
-    in.rax = of.rax;
-    in.flags = of.eflags;
-    in.rip = of.rip;
+    if (!thread.set(entry_of(resumption, at, calls))) return std::nullopt;
+    return caller{thread.id(), resumption, std::move(vectors), at};
   }
 
   // Whether the stack of a thread reaches far enough below the frame. The first thread's stack grows.
@@ -350,8 +322,7 @@ void print(const answer& of, const std::vector<char>& content) {
   out.begin_object().key("outcome").value(of.outcome);
   out.key("tried").value(std::uint64_t{of.tried}).key("missed").value(std::uint64_t{of.missed});
   out.key("seconds").value(of.seconds);
-  out.key("thread").value(static_cast<std::uint64_t>(of.by->thread));
-  out.key("in_system_call").value(of.by->in_system_call).end_object().end_line();
+  out.key("thread").value(static_cast<std::uint64_t>(of.by->thread)).end_object().end_line();
   const std::string_view text = out.text();
   if (std::fwrite(text.data(), text.size(), 1, stdout) != 1 ||
       std::fwrite(content.data(), 1, content.size(), stdout) != content.size())

@@ -39,7 +39,6 @@ using namespace std::chrono_literals;
 constexpr auto patience = 50ms;      // as long as no thread runs
 constexpr auto late_patience = 10s;  // for a thread that is about to stop, while the others go on
 constexpr auto between_looks = 50us;
-constexpr unsigned char jump = 0xe9;
 constexpr std::size_t word = sizeof(std::uint64_t);
 
 struct change {
@@ -136,11 +135,11 @@ public:
 
   // Whether a thread is among the bytes of code, or goes on there when a signal handler returns.
   bool any_inside(std::vector<change> changes, const std::vector<mapping>& memory) const {
-    // Nobody is inside of a jump that an earlier call has written: all of it is one instruction.
-    std::erase_if(changes, [](const change& of) { return of.before.front() == jump; });
+    // Nor is anybody inside of a jump that an earlier call has written.
+    std::erase_if(changes, [](const change& of) { return is_one_instruction(of.before); });
     return !changes.empty() && std::ranges::any_of(threads_, [&](const traced_thread& thread) {
       const registers& of = thread.found();
-      return is_inside(of.rip, changes) || any_word_inside(of.rsp, memory, changes);
+      return is_inside(program_counter(of), changes) || any_word_inside(stack_pointer(of), memory, changes);
     });
   }
 

@@ -56,6 +56,23 @@ bool has_ended(pid_t process, pid_t thread) {
   return std::strchr("ZX", state_of(process, thread)) != nullptr;
 }
 
+std::optional<std::uint64_t> number_in_status(pid_t process, pid_t thread, std::string_view name, int base) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/status", process, thread);
+  std::FILE* const file = std::fopen(path, "re");
+  if (file == nullptr) return std::nullopt;
+  std::optional<std::uint64_t> found;
+  char line[256];
+  while (!found && std::fgets(line, sizeof line, file) != nullptr) {
+    std::string_view text = line;
+    if (!text.starts_with(name)) continue;
+    text.remove_prefix(name.size());
+    found = take_number<std::uint64_t>(text, base);
+  }
+  std::fclose(file);
+  return found;
+}
+
 std::vector<pid_t> threads_of(pid_t process) {
   std::vector<pid_t> waiting, others;
   for (const pid_t thread : all_threads_of(process)) {

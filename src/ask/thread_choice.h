@@ -3,6 +3,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace heaplab::ask {
@@ -15,5 +18,8 @@ std::vector<pid_t> threads_of(pid_t process);
 std::vector<pid_t> all_threads_of(pid_t process);
 
 bool has_ended(pid_t process, pid_t thread);
+
+// A number that /proc tells of a thread behind this name.
+std::optional<std::uint64_t> number_in_status(pid_t process, pid_t thread, std::string_view name, int base);
 
 }  // namespace heaplab::ask

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "ask/numbers_in_text.h"
+#include "ask/thread_choice.h"
 #include "base/assertion.h"
 
 namespace heaplab::ask {
@@ -26,48 +26,33 @@ constexpr std::chrono::seconds usual_patience(2);  // on a busy machine a thread
 constexpr std::chrono::microseconds step(100);
 constexpr std::size_t vector_bytes = std::size_t{16} << 10;
 
-// What the kernel puts into rax of an interrupted system call (include/linux/errno.h).
-constexpr std::int64_t restart_sys = -512;
-constexpr std::int64_t restart_no_intr = -513;
-constexpr std::int64_t restart_no_hand = -514;
-constexpr std::int64_t restart_block = -516;
-
 // System calls that a stop ends with EINTR though no signal is delivered (signal(7)): those of sockets where
 // these have time limits. Begun anew they do what they would have done; what has moved a byte is not ended.
 constexpr std::uint64_t ended_by_stops[] = {
-    SYS_epoll_wait,   SYS_epoll_pwait,    SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop,
-    SYS_io_getevents, SYS_io_uring_enter, SYS_msgrcv,       SYS_msgsnd,  SYS_rt_sigtimedwait,
-    SYS_read,         SYS_readv,          SYS_recvfrom,     SYS_recvmsg, SYS_recvmmsg,
-    SYS_write,        SYS_writev,         SYS_sendto,       SYS_sendmsg, SYS_sendmmsg,
-    SYS_sendfile,     SYS_splice,         SYS_accept,       SYS_accept4, SYS_connect,
+#ifdef SYS_epoll_wait  // newer machines have the others alone
+    SYS_epoll_wait,
+#endif
+    SYS_epoll_pwait,    SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop,      SYS_io_getevents,
+    SYS_io_uring_enter, SYS_msgrcv,       SYS_msgsnd,  SYS_rt_sigtimedwait, SYS_read,
+    SYS_readv,          SYS_recvfrom,     SYS_recvmsg, SYS_recvmmsg,        SYS_write,
+    SYS_writev,         SYS_sendto,       SYS_sendmsg, SYS_sendmmsg,        SYS_sendfile,
+    SYS_splice,         SYS_accept,       SYS_accept4, SYS_connect,
 };
-
-constexpr std::uint64_t syscall_instruction_bytes = 2;
 
 // Signals that are pending for the thread or its process and not blocked; all bits where /proc does not tell.
 std::uint64_t deliverable(pid_t process, pid_t thread) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/task/%d/status", process, thread);
-  std::FILE* const file = std::fopen(path, "re");
-  if (file == nullptr) return ~std::uint64_t{0};
-  std::uint64_t pending = 0;
-  std::uint64_t blocked = 0;
-  char line[256];
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    const auto mask_of = [&line](std::string_view name) {
-      std::string_view text = line;
-      if (!text.starts_with(name)) return std::uint64_t{0};
-      text.remove_prefix(name.size());
-      return take_number<std::uint64_t>(text, 16).value_or(0);
-    };
-    pending |= mask_of("SigPnd:\t") | mask_of("ShdPnd:\t");
-    blocked |= mask_of("SigBlk:\t");
-  }
-  std::fclose(file);
-  return pending & ~blocked;
+  const auto mask = [&](std::string_view name, std::uint64_t untold) {
+    return number_in_status(process, thread, name, 16).value_or(untold);
+  };
+  constexpr auto all = ~std::uint64_t{0};
+  return (mask("SigPnd:\t", all) | mask("ShdPnd:\t", all)) & ~mask("SigBlk:\t", 0);
 }
 
 }  // namespace
+
+bool is_ended_by_stops(std::uint64_t system_call) {
+  return std::ranges::find(ended_by_stops, system_call) != std::end(ended_by_stops);
+}
 
 std::optional<traced_thread> traced_thread::seized(pid_t process, pid_t thread, int& refused) {
   refused = 0;
@@ -86,8 +71,9 @@ std::optional<traced_thread> traced_thread::stopped(pid_t process, pid_t thread,
   return found;
 }
 
-bool traced_thread::interrupt() const {
+bool traced_thread::interrupt() {
   HEAPLAB_ASSERT(thread_ > 0);
+  noted_ = noted_of(process_, thread_);
   return ::ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) == 0;
 }
 
@@ -117,45 +103,31 @@ thread_state traced_thread::look() {
 }
 
 bool traced_thread::take_registers() {
-  if (::ptrace(PTRACE_GETREGS, thread_, nullptr, &found_) != 0) return false;
+  iovec place{&found_, sizeof found_};
+  if (::ptrace(PTRACE_GETREGSET, thread_, NT_PRSTATUS, &place) != 0) return false;
+  call_ = stopped_call_of(process_, thread_, noted_, found_);
   // The kernel itself starts most system calls anew, also if this program is killed.
-  return !is_ended_by_stop() || set(resumption());
+  return !call_.is_ended || set(resumption());
 }
 
 traced_thread::traced_thread(traced_thread&& other) noexcept
-    : process_(other.process_), thread_(std::exchange(other.thread_, 0)), found_(other.found_) {}
+    : process_(other.process_),
+      thread_(std::exchange(other.thread_, 0)),
+      noted_(other.noted_),
+      found_(other.found_),
+      call_(other.call_) {}
 
 traced_thread::~traced_thread() {
   // What has not stopped cannot be let go: the kernel does so when this program ends.
   if (thread_ != 0) ::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr);
 }
 
-bool traced_thread::in_system_call() const {
-  return static_cast<std::int64_t>(found_.orig_rax) >= 0;
-}
-
 bool traced_thread::has_signal() const {
   return deliverable(process_, thread_) != 0;
 }
 
-bool traced_thread::is_ended_by_stop() const {
-  return in_system_call() && static_cast<std::int64_t>(found_.rax) == -EINTR &&
-         std::ranges::find(ended_by_stops, found_.orig_rax) != std::end(ended_by_stops);
-}
-
 registers traced_thread::resumption() const {
-  registers wanted = found_;
-  if (!in_system_call() || has_signal()) return wanted;  // a signal decides what becomes of the call
-  const auto result = static_cast<std::int64_t>(found_.rax);
-  if (result == restart_sys || result == restart_no_intr || result == restart_no_hand || is_ended_by_stop())
-    wanted.rax = found_.orig_rax;
-  else if (result == restart_block)
-    wanted.rax = SYS_restart_syscall;
-  else
-    return wanted;
-  wanted.rip -= syscall_instruction_bytes;
-  wanted.orig_rax = ~std::uint64_t{0};  // the kernel starts nothing anew itself
-  return wanted;
+  return has_signal() ? found_ : call_.resumption;  // a signal decides what becomes of the call
 }
 
 bool traced_thread::in_restartable_sequence() const {
@@ -171,13 +143,13 @@ bool traced_thread::in_restartable_sequence() const {
       !read_memory(process_, area.rseq_abi_pointer + place_of_sequence, &at, sizeof at) || at == 0 ||
       !read_memory(process_, at, &sequence, sizeof sequence))
     return false;
-  return found_.rip - sequence.start < sequence.bytes;
+  return program_counter(found_) - sequence.start < sequence.bytes;
 }
 
 std::vector<std::byte> traced_thread::vector_registers() const {
   std::vector<std::byte> found(vector_bytes);
   iovec place{found.data(), found.size()};
-  if (::ptrace(PTRACE_GETREGSET, thread_, NT_X86_XSTATE, &place) != 0) return {};
+  if (::ptrace(PTRACE_GETREGSET, thread_, vector_registers_note, &place) != 0) return {};
   found.resize(place.iov_len);
   return found;
 }
@@ -185,12 +157,13 @@ std::vector<std::byte> traced_thread::vector_registers() const {
 bool traced_thread::set_vector_registers(const std::vector<std::byte>& wanted) {
   HEAPLAB_ASSERT(!wanted.empty() && wanted.size() <= vector_bytes);
   iovec place{const_cast<std::byte*>(wanted.data()), wanted.size()};
-  return ::ptrace(PTRACE_SETREGSET, thread_, NT_X86_XSTATE, &place) == 0;
+  return ::ptrace(PTRACE_SETREGSET, thread_, vector_registers_note, &place) == 0;
 }
 
 bool traced_thread::set(const registers& wanted) const {
   HEAPLAB_ASSERT(thread_ > 0);
-  return ::ptrace(PTRACE_SETREGS, thread_, nullptr, &wanted) == 0;
+  iovec place{const_cast<registers*>(&wanted), sizeof wanted};
+  return ::ptrace(PTRACE_SETREGSET, thread_, NT_PRSTATUS, &place) == 0;
 }
 
 bool traced_thread::write(std::uint64_t address, const void* from, std::size_t bytes) const {

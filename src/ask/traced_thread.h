@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <sys/user.h>
 
 #include <chrono>
 #include <cstddef>
@@ -10,9 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "ask/machine.h"
+
 namespace heaplab::ask {
 
-using registers = user_regs_struct;
 using moment = std::chrono::steady_clock::time_point;
 
 enum class thread_state { running, stopped, halted, ended };  // halted: by a signal such as SIGSTOP
@@ -27,7 +27,7 @@ public:
 
   // The thread, which goes on until it is interrupted: of several threads, all can stop at the same time.
   static std::optional<traced_thread> seized(pid_t process, pid_t thread, int& refused);
-  bool interrupt() const;
+  bool interrupt();
   // Whether it has stopped by now. What was stopped begins its system call anew, whoever lives to see that.
   thread_state look();
   // False: as with `stopped`.
@@ -40,8 +40,7 @@ public:
   pid_t id() const { return thread_; }
   // Registers to go on with: a system call that the stop has interrupted begins anew.
   registers resumption() const;
-  bool in_system_call() const;
-  std::uint64_t system_call() const { return found_.orig_rax; }
+  bool waits_for_lock() const { return call_.waits_for_lock; }
   // Whether a signal is about to be delivered.
   bool has_signal() const;
   // Whether the thread is inside a restartable sequence (Linux rseq).
@@ -57,11 +56,12 @@ public:
 private:
   traced_thread(pid_t process, pid_t thread) : process_(process), thread_(thread) {}
   bool take_registers();
-  bool is_ended_by_stop() const;
 
   pid_t process_;
   pid_t thread_;
+  before_stop noted_{};
   registers found_{};
+  stopped_call call_{};
 };
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::size_t bytes);

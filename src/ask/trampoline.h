@@ -17,17 +17,15 @@ struct call_record {
   std::uint64_t required;  // another such address, with which a result of 0 ends the script
 };
 
-// What a thread finds on its stack: below its stack pointer room for one record and for errno, which the
-// trampoline fills; from its stack pointer upwards the registers that it goes on with.
-struct trampoline_frame {
+// The begin of what a thread finds on its stack (trampoline_frame of its machine): room for one record and
+// for errno, which the trampoline fills. The registers that the thread goes on with follow.
+struct frame_head {
   call_record first;
   std::uint64_t unused[5];
   std::uint64_t errno_address, errno_value;
-  std::uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rbp, rdi, rsi, rdx, rcx, rbx, rax, flags, rip;
 };
+static_assert(sizeof(frame_head) == 128);  // as the code has it
 
-inline constexpr std::size_t red_zone = 128;  // B below the stack pointer that functions may use
-static_assert(offsetof(trampoline_frame, r15) == red_zone);
 // The stack that the trampoline and the functions it calls need.
 inline constexpr std::size_t stack_need = std::size_t{48} << 10;
 
@@ -38,8 +36,12 @@ struct area_sums {
 };
 inline constexpr std::size_t area_visitor = 384;
 
-// Registers on entry: rsp = r15 of the frame, rbx = the first record, r12 = the end of the records, r13 =
-// where 1 is stored at the end (0: nowhere), r14 = __errno_location of the process.
+// What a thread enters with: records from `begin` to `end`, and where 1 is stored behind them (0: nowhere).
+struct calls_to_make {
+  std::uint64_t code, errno_location;
+  std::uint64_t begin, end, done;
+};
+
 extern "C" const unsigned char heaplab_trampoline[];
 extern "C" const unsigned char heaplab_trampoline_end[];
 

@@ -21,7 +21,9 @@ from heaplab.running.target import Target, refused_by_yama
 from heaplab.text import units
 
 TRAMPOLINE = 512  # B of code at most, that of src/ask/trampoline.cpp
-LOWEST, HIGHEST = 1 << 32, 0x7F00_0000_0000  # addresses of the area
+LOWEST = 1 << 32  # address of the area
+LARGEST_PAGE = 1 << 16
+VSYSCALL = "[vsyscall]"  # the one mapping that lies above the addresses of a process
 SHADOW_STACK = "x86_Thread_features"
 PATIENCE_S = 60.0
 ENDS = ("begin", "end")
@@ -242,7 +244,7 @@ def refusal(of: Target) -> str:
     if foreign := [kind for kind in of.foreign_namespaces() if kind != "user"]:
         return f"it is in another namespace ({', '.join(foreign)}); run heaplab in its container"
     if native.helper("ask_process") is None:
-        return "this heaplab was built without ask_process, which needs x86-64 and libunwind"
+        return "this heaplab was built without ask_process, which needs libunwind, and x86-64 or AArch64"
     return first_of(of)
 
 
@@ -267,9 +269,11 @@ def free_place(mapped: list[Region], choose: Callable[[int, int], int] = random.
     """The begin of address space that is free, at a place that no other asking program chooses too."""
     size = 2 * scripts.BYTES
     gaps = [
-        (max(below.end + size, LOWEST), min(above.start - size, HIGHEST)) for below, above in pairwise(mapped)
+        (max(below.end + size, LOWEST), above.start - size)
+        for below, above in pairwise(mapped)
+        if above.name != VSYSCALL
     ]
     begin, end = max(gaps, key=lambda gap: gap[1] - gap[0])
     if end - begin < size:
         raise HeaplabError("the process has no free address space for an answer")
-    return choose(begin, end - size) // 4096 * 4096
+    return choose(begin, end - size) // LARGEST_PAGE * LARGEST_PAGE

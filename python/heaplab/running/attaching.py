@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,6 @@ RTLD_NOW = 2
 ATTACH = "heaplab_recorder_attach"
 ENTRY = 8  # B of an address
 ATTEMPTS, BETWEEN_S = 100, 0.05  # to find all threads outside of the code that is changed
-JUMP = 5  # B that a redirected function begins with
 
 
 class Attaching(Calling):
@@ -52,9 +52,8 @@ class Attaching(Calling):
                 os.chown(path, user_of(self._of.pid), -1)
         entries = self._prepared(folder)
         for function, entry in zip(self.redirection.functions, entries, strict=True):
-            distance = entry - (function.of.start + JUMP)
-            after = b"\xe9" + distance.to_bytes(JUMP - 1, "little", signed=True)
-            self.changes.append((function.of.start, function.of.code[:JUMP], after))
+            after = jump(function.of.start, entry)
+            self.changes.append((function.of.start, function.of.code[: len(after)], after))
         return self._change(self.changes)
 
     def detach(self) -> float:
@@ -155,6 +154,13 @@ def program_of(of: Target) -> MappedModule | None:
     if bits_of(of.file) == 32 or not elf.interpreter(of.file) or not elf.own_malloc(of.file):
         return None
     return modules_of(of).get(str(of.program))
+
+
+def jump(begin: int, entry: int) -> bytes:
+    """The instruction that leads from the begin of a function to its entry (src/moving/jump.h)."""
+    if platform.machine() == "aarch64":
+        return (0x14000000 | (entry - begin) // 4 & 0x03FFFFFF).to_bytes(4, "little")
+    return b"\xe9" + (entry - begin - 5).to_bytes(4, "little", signed=True)
 
 
 def is_on_one_page(function: CodeOf) -> bool:

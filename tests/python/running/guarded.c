@@ -15,6 +15,12 @@
 
 enum { BLOCKS = 256, WORKERS = 3, STILL = 4711 };
 
+#ifdef __x86_64__
+#define VECTOR "+x"
+#else
+#define VECTOR "+w"
+#endif
+
 static _Atomic int is_over;
 static _Atomic unsigned long turns;
 static int expects_interrupts;  // system calls that a stop may end with EINTR, signal(7)
@@ -53,7 +59,7 @@ static void compute_once(void) {
     sum += first;
     product *= 1.0000001;
     whole = whole * 31 + (unsigned)i;
-    __asm__ volatile("" : "+x"(sum), "+x"(product), "+x"(first), "+r"(whole)::"memory");
+    __asm__ volatile("" : VECTOR(sum), VECTOR(product), VECTOR(first), "+r"(whole)::"memory");
   }
   for (int i = 0; i < 200000; ++i) expected = expected * 31 + (unsigned)i;
   if (known == 0) known = product;

@@ -35,9 +35,9 @@ from heaplab.traces.sample_file import SampleFile
 from heaplab.tracing import run_record, run_sample
 
 TIMES = 20
-# Requests of ptrace, by number: each step of a program that changes code. SETREGS follows GETREGS where a
+# Requests of ptrace, by number: each step of a program that changes code. SETREGSET follows GETREGSET where a
 # thread waits in one of a few system calls.
-REQUESTS = {"POKEDATA": 5, "GETREGS": 12, "DETACH": 17, "SEIZE": 0x4206, "INTERRUPT": 0x4207}
+REQUESTS = {"POKEDATA": 5, "DETACH": 17, "GETREGSET": 0x4204, "SEIZE": 0x4206, "INTERRUPT": 0x4207}
 COUNTS = ("acquisitions", "acquired_while_live")
 LATE = 7  # of the requests of a kind
 VISITS = 30_000  # after which a leak is worth a word
@@ -260,12 +260,12 @@ def test_a_process_outlives_the_end_of_who_changes_its_code(
 
 
 @pytest.mark.parametrize("program", ["ask_process", "change_code"])
-@pytest.mark.parametrize("request_name", [*REQUESTS, "SETREGS"])
+@pytest.mark.parametrize("request_name", [*REQUESTS, "SETREGSET"])
 def test_a_process_notices_nothing_of_the_end_of_heaplab_at_any_step(
     tmp_path: Path, guarded: Path, killing: Path, request_name: str, program: str
 ) -> None:
     """Its helper completes the step: not even an epoll_wait ends early."""
-    steps = REQUESTS | {"SETREGS": 13}
+    steps = REQUESTS | {"SETREGSET": 0x4205}
     environment = {"LD_PRELOAD": str(killing), "KILL_AT": f"{steps[request_name]} 1 {program}"}
     with running(guarded) as pid:
         before = code(pid)

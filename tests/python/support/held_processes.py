@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import platform
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,6 +50,6 @@ def asking(pid: int) -> Asking:
 def preloads() -> list[str]:
     """The libraries of other allocators that are here, and heaplab's own."""
     own = [str(native.library(name)) for name in ("scalloc", "llheap-stats")]
-    others = [f"/usr/lib/x86_64-linux-gnu/lib{name}" for name in ("jemalloc.so.2", "mimalloc.so.2")]
-    found = [*others, "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"]
-    return [*own, *(path for path in found if Path(path).exists())]
+    folder = Path(f"/usr/lib/{platform.machine()}-linux-gnu")
+    others = [folder / f"lib{name}" for name in ("jemalloc.so.2", "mimalloc.so.2", "tcmalloc_minimal.so.4")]
+    return [*own, *(str(path) for path in others if path.exists())]

@@ -1,5 +1,8 @@
 #include "ask/trampoline.h"
 
+// Registers on entry: rsp = behind the head of the frame, rbx = the first record, r12 = the end of the
+// records, r13 = where 1 is stored at the end, r14 = __errno_location of the process.
+//
 // Vector registers hold values of the interrupted code and are saved and restored in whole, but for those of
 // AMX, which no function that is called uses. The header of the saved area must be zero: offset 512.
 // Arguments behind the sixth lie on the stack and are 0.
@@ -78,17 +81,17 @@ heaplab_trampoline:
   pop %r14
   pop %r13
   pop %r12
+  pop %rbp
+  pop %rbx
   pop %r11
   pop %r10
   pop %r9
   pop %r8
-  pop %rbp
-  pop %rdi
-  pop %rsi
-  pop %rdx
-  pop %rcx
-  pop %rbx
   pop %rax
+  pop %rcx
+  pop %rdx
+  pop %rsi
+  pop %rdi
   popfq
   ret $128
   .org heaplab_trampoline + 384
