@@ -95,6 +95,6 @@ if [ "$what" = long ]; then
     step "C++ tests, aarch64, pages of $page bytes" "QEMU_PAGESIZE=$page ctest --preset aarch64 -j $at_once"
   done
   step "recipes of packaging" packaging/test_shelves.py
-  tools/test_counters.sh
+  tools/test_emulated.sh
   tools/test_bare_root.sh
 fi

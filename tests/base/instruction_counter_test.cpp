@@ -96,7 +96,7 @@ bool is_count_of(std::uint64_t counted, std::uint64_t rounds) {
   return counted >= 2 * rounds && counted <= 2 * rounds + overhead + rounds / 5000;
 }
 
-// What needs a counter of the machine. tools/test_counters.sh runs these tests where there is one.
+// What needs a counter of the machine. tools/test_emulated.sh runs these tests where there is one.
 class instruction_counter_lent : public testing::Test {
 protected:
   void SetUp() override {

@@ -1,0 +1,62 @@
+"""Processes are asked, stopped and abandoned, and notice nothing: what tests/python/running tries elsewhere.
+
+They have the lowest priority: an emulated processor is slow.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from held_processes import asking, running
+
+from heaplab.errors import HeaplabError
+from heaplab.machine import native
+from heaplab.running.script import Script
+
+TIMES = 5
+# Requests of ptrace, by number, behind which who asks is killed.
+REQUESTS = {"POKEDATA": 5, "GETREGSET": 0x4204, "SETREGSET": 0x4205, "SEIZE": 0x4206, "INTERRUPT": 0x4207}
+
+
+@contextmanager
+def held(name: str, *words: str) -> Iterator[int]:
+    """The number of a process, which tells at its end whether it has noticed anything."""
+    print(name, *words, flush=True)
+    with running(Path(f"/work/{name}"), *words) as pid:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.setpriority(os.PRIO_PROCESS, int(thread), 19)
+        yield pid
+
+
+def failure(pid: int) -> str:
+    try:
+        asking(pid).ask()
+    except HeaplabError as error:
+        return str(error)
+    return ""
+
+
+def add_calls(script: Script, functions: Mapping[str, int]) -> None:
+    """Calls that change vector registers and errno."""
+    for name in ("drand48", "close"):
+        script.call(functions[name], (1 << 64) - 1)
+
+
+with held("guarded") as pid:
+    for request, number in REQUESTS.items():
+        os.environ |= {"LD_PRELOAD": "/work/killing", "KILL_AT": f"{number} 1"}
+        assert "ask_process was ended" in failure(pid), request
+        del os.environ["LD_PRELOAD"]
+        assert asking(pid).ask().said.live
+with held("guarded", "compute") as pid:
+    question = asking(pid)
+    question.question.trim = add_calls
+    assert {question.trim().outcome for _ in range(TIMES)} == {"answered"}
+with held("holding", "lock") as pid:
+    assert "waited for a lock of malloc for a second and was abandoned" in failure(pid)
+with held("waiting") as pid:
+    for _ in range(TIMES):
+        command = [native.needed(native.helper("change_code"), "change_code")]
+        subprocess.run(command, input=f"process {pid}\n", text=True, check=True)
