@@ -28,13 +28,13 @@ tools/step.sh "kernel and libraries for AArch64" "look whether apt-get update wo
   tar -C $out/root --no-same-owner -xf $out/root.tar
   version=\$(ls $out/root/usr/bin | sed -n 's/^python\(3\..*\)/\1/p')
   pip install -q --target $out/packages --only-binary=:all: --python-version \$version \
-    --platform manylinux2014_aarch64 click pydantic pyelftools"
+    --platform manylinux2014_aarch64 click numpy pydantic pyelftools"
 libraries=$PWD/$out/root/usr/lib/aarch64-linux-gnu
 tools/step.sh "C++ build, aarch64 with zstd and libunwind" "read the first error in the log" sh -euc "
   cmake --preset aarch64 -B $out/tree -Dzstd_DIR=\$(dirname \$(find $PWD/$out/root -name zstdConfig.cmake)) \
     -DCMAKE_CXX_FLAGS='-idirafter $PWD/$out/root/usr/include/aarch64-linux-gnu' \
     -DCMAKE_EXE_LINKER_FLAGS=-L$libraries
-  cmake --build $out/tree --target base_test trace_tool heaplab_recorder ask_process change_code"
+  cmake --build $out/tree --target base_test trace_tool heaplab_recorder ask_process change_code move_entries"
 for processor; do
   tools/step.sh "instruction counters, $processor" "read what the machine said" \
     tests/emulated/counting.py $out "$processor"

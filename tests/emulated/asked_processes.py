@@ -1,10 +1,12 @@
-"""Processes are asked, stopped and abandoned, and notice nothing: what tests/python/running tries elsewhere.
+"""Processes are asked, stopped and recorded, and notice nothing, as tests/python/running tries elsewhere.
 
 They have the lowest priority: an emulated processor is slow.
 """
 
 import os
+import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,12 @@ from held_processes import asking, running
 
 from heaplab.errors import HeaplabError
 from heaplab.machine import native
+from heaplab.running.attaching import Attaching
 from heaplab.running.script import Script
+from heaplab.running.serving import serving
+from heaplab.running.target import target
+from heaplab.traces import recording, tool
+from heaplab.traces.control import OFF, Control
 
 TIMES = 5
 # Requests of ptrace, by number, behind which who asks is killed.
@@ -44,6 +51,25 @@ def add_calls(script: Script, functions: Mapping[str, int]) -> None:
         script.call(functions[name], (1 << 64) - 1)
 
 
+def record(pid: int) -> None:
+    raw, trace = Path("/work/raw"), Path("/work/x.trace")
+    raw.mkdir()
+    of = target(str(pid))
+    attaching = Attaching(of, serving(of), recording.recorder(), ())
+    with Control(raw, "tickets", 0, on=True, attached=True) as control:
+        attaching.attach(raw)
+        control.begin()
+        time.sleep(1)
+        control.switch(OFF)
+        attaching.detach()
+    subprocess.run([native.helper("trace_tool"), "finish", raw, trace], check=True)
+    shutil.rmtree(raw)
+    [process] = tool.summary(trace)["processes"]
+    found = {name: int(process["summary"][name]) for name in ("acquisitions", "released_unknown", "lost")}
+    assert found.pop("acquisitions") > 10, process
+    assert not any(found.values()), process
+
+
 with held("guarded") as pid:
     for request, number in REQUESTS.items():
         os.environ |= {"LD_PRELOAD": "/work/killing", "KILL_AT": f"{number} 1"}
@@ -60,3 +86,7 @@ with held("waiting") as pid:
     for _ in range(TIMES):
         command = [native.needed(native.helper("change_code"), "change_code")]
         subprocess.run(command, input=f"process {pid}\n", text=True, check=True)
+# A thread that has just begun to wait may find its call ended (docs/decisions/0083).
+with held("guarded", "interrupts") as pid:
+    for _ in range(TIMES):
+        record(pid)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ask, stop and abandon processes in an emulated machine, with a real kernel: tools/test_emulated.sh.
+"""Ask, stop, abandon and record processes in an emulated machine, with a real kernel: tools/test_emulated.sh.
 
 In the machine (machine.py), asked_processes.py runs, with the Python of FOLDER/packages.
 Exit status 0: all as it should be, 1: not.
@@ -14,6 +14,8 @@ from pathlib import Path
 from machine import HERE, boot, work_folder
 
 PROGRAMS = ("guarded", "holding", "waiting")
+HELPERS = ("ask_process", "change_code", "move_entries", "trace_tool")
+FILES = (*(f"bin/{name}" for name in HELPERS), "lib/libheaplab_recorder.so")
 RUN = "PYTHONPATH=python HEAPLAB_NATIVE=/work/native python3 asked_processes.py"
 SOURCES = HERE.parent / "python"
 
@@ -24,9 +26,10 @@ def main() -> int:
     for name, *options in [*((name,) for name in PROGRAMS), ("killing", "-shared", "-fPIC")]:
         made = [*options, "-o", str(work / name), str(SOURCES / f"running/{name}.c")]
         subprocess.run(["aarch64-linux-gnu-gcc", "-O1", "-pthread", *made], check=True)
-    (work / "native/libexec").mkdir(parents=True)
-    for program in ("ask_process", "change_code"):
-        shutil.copy(folder / "tree/bin" / program, work / "native/libexec")
+    for file in FILES:
+        to = work / "native" / ("libexec" if file.startswith("bin") else "lib")
+        to.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "tree" / file, to)
     shutil.copytree(folder / "packages", work / "python")
     shutil.copytree(HERE.parents[1] / "python/heaplab", work / "python/heaplab")
     compiled = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
