@@ -164,8 +164,11 @@ def jump(begin: int, entry: int) -> bytes:
 
 
 def is_on_one_page(function: CodeOf) -> bool:
-    """Whether the word that a jump is written with lies on one page, so that no writer is killed half-way."""
-    return function.start % PAGE <= PAGE - ENTRY
+    """Whether the word that a jump is written with lies on one page, so that no writer is killed half-way.
+
+    The jump may stand behind a landing pad.
+    """
+    return function.start % PAGE <= PAGE - 2 * ENTRY
 
 
 def words(of: Target, address: int, count: int) -> Iterator[bytes]:

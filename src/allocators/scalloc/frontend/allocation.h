@@ -4,31 +4,23 @@
 //
 //   try_allocate                    allocation.h              fast path
 //     pop                           free_lists.h              the first block of the thread's list
-//   allocate_slow                   allocation.h              that list is empty
-//     allocate_at_home              allocation.h              where threads share spans: under a lock
+//   allocate_slow                   allocation.h              that list is empty; at home where threads share
 //     allocate_from                 allocation.h              in this order:
 //       refill                      allocation.h              blocks of the hot span that other threads freed
-//       extend                      allocation.h              blocks of the span that are in no list
-//         take_hot_holes            allocation.h              of pages that went back, with the remote list
+//       extend                      allocation.h              its blocks that are in no list: fresh ones, or
 //         fill_hole                 holes.h                   of pages that went back
-//         link_fresh                allocation.h              fresh blocks, a batch at a time
 //       change_hot                  allocation.h              another span becomes hot:
 //         replace                   allocation.h              the hot span is dry: the event that is due
-//           make_floating           span_life.h
 //           take_reusable           allocation.h              a reusable span of the thread becomes hot
-//           apply_due_event         span_life.h
 //         get_span                  allocation.h              no reusable span was left, or no span was hot
-//           recheck_oldest_floating allocation.h              a span that two threads emptied at once
 //           reuse                   allocation.h              a span of the thread, or one given away
 //           abandon_idle            span_life.h               spans of classes that the thread does not use
 //           take_free_span          allocation.h
 //             get                   span_pool.h               an empty span
 //             carve                 arena.h                   a span that was never used
 //       pop_and_fill                allocation.h              the span has blocks now
-//         take_all                  span.h
-//         take                      span.h                    of a span that threads share: some
+//         take_all                  span.h                    all of them; of a shared span some (take)
 //         fill                      free_lists.h              for the thread's list
-//         pop                       free_lists.h              one of them for the caller
 //
 // Without lists, as in the paper, malloc pops from the hot span.
 #pragma once

@@ -7,29 +7,20 @@
 //     push                          free_lists.h              onto the thread's list, whoever owns the block
 //   list_again                      returned_blocks.h         the list had no room:
 //     put_in_list                   returned_blocks.h
-//       flush_list                  returned_blocks.h         all but the newest blocks go home
-//         cut                       free_lists.h
+//       flush_list                  returned_blocks.h         all but the newest blocks go home (cut)
 //         add                       returned_blocks.h         to their spans, a chain for each
 //   send_home                       freeing.h                 no list takes the block; it has a mark
 //     deallocate_own                freeing.h                 a block of the owner's own span
 //       is_free_already             freeing.h                 a marked block: ends the process if it is free
-//       push                        freeing.h
-//       after_free                  freeing.h
 //     deallocate_remote             freeing.h                 blocks of another owner's span
 //       push_remote                 freeing.h                 onto the lock-free list in the span's word
 //       settle_remote               freeing.h                 the span is not hot: its event may be due
-//         apply_due_event           span_life.h
 //   after_free                      freeing.h                 its count or attention bit: an event may be due
 //     move_if_due                   span_life.h               moves the span's word
 //     return_span                   span_life.h               the span is empty: to the pool
-//       put                         span_pool.h
 //     relist                        span_life.h               the span is reusable: to that list
 //     clear_attention               span_life.h               later frees take the fast path again
 //     apply_due_event               span_life.h               if another thread came in between
-//       apply_event                 span_life.h
-//         move_if_due               span_life.h
-//         return_span               span_life.h
-//         sync_list                 span_life.h               to the list that the word names
 //
 // Without lists, as in the paper, free pushes onto the block's own span.
 #pragma once
