@@ -23,10 +23,14 @@ def name_of(pid: int, executable: Path) -> str:
     """The name by which a running program was started: where that was a link, the name of the link.
 
     A program may write over its arguments, and over its name in the kernel: where these two differ, the name
-    of its file counts. Raises OSError.
+    of its file counts. In the middle of an exec the kernel has the name already, and no arguments yet. Raises
+    OSError.
     """
     known = Path(f"/proc/{pid}/comm").read_text(errors="replace").removesuffix("\n")
-    started = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0].decode(errors="replace")
+    arguments = Path(f"/proc/{pid}/cmdline").read_bytes()
+    if not arguments and 0 < len(known) < KERNEL_NAME:
+        return known
+    started = arguments.partition(b"\0")[0].decode(errors="replace")
     names = (Path(words).name for words in (started, started.partition(" ")[0]))
     return next((name for name in names if known and name[:KERNEL_NAME] == known), executable.name)
 

@@ -42,3 +42,12 @@ def test_a_title_in_place_of_the_arguments_may_follow_the_name(tmp_path: Path) -
 def test_a_program_that_gave_itself_another_name_has_that_of_its_file() -> None:
     with running(sys.executable, "-Sc", TITLE + SAYS) as pid:
         assert name_of(pid, Path("/usr/bin/file")) == "file"
+
+
+def test_in_the_middle_of_an_exec_the_kernel_alone_has_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "server").symlink_to(sys.executable)
+    with running(tmp_path / "server", "-Sc", "0" + SAYS) as pid:
+        monkeypatch.setattr(Path, "read_bytes", lambda _path: b"")
+        assert name_of(pid, Path("/usr/bin/file")) == "server"
