@@ -14,7 +14,7 @@ from heaplab.results import store
 pytestmark = pytest.mark.slow
 
 # `heaplab compare` with seven allocators on a machine with two CPUs
-COMPARED = Path(__file__).parents[3] / "docs/atlas/2026-11-25-two-processors.jsonl.xz"
+COMPARED = Path(__file__).parents[3] / "docs/atlas/2026-11-29-two-processors.jsonl.xz"
 MOST_PAGES = 8
 LONGEST_HEADING = 3  # lines
 HEADINGS = "h1, h2, h3, caption, figcaption"
