@@ -31,7 +31,7 @@ REQUESTS = {"POKEDATA": 5, "GETREGSET": 0x4204, "SETREGSET": 0x4205, "SEIZE": 0x
 def held(name: str, *words: str) -> Iterator[int]:
     """The number of a process, which tells at its end whether it has noticed anything."""
     print(name, *words, flush=True)
-    with running(Path(f"/work/{name}"), *words) as pid:
+    with running(Path(f"/emulated/{name}"), *words) as pid:
         for thread in os.listdir(f"/proc/{pid}/task"):
             os.setpriority(os.PRIO_PROCESS, int(thread), 19)
         yield pid
@@ -52,7 +52,7 @@ def add_calls(script: Script, functions: Mapping[str, int]) -> None:
 
 
 def record(pid: int) -> None:
-    raw, trace = Path("/work/raw"), Path("/work/x.trace")
+    raw, trace = Path("/emulated/raw"), Path("/emulated/x.trace")
     raw.mkdir()
     of = target(str(pid))
     attaching = Attaching(of, serving(of), recording.recorder(), ())
@@ -72,7 +72,7 @@ def record(pid: int) -> None:
 
 with held("guarded") as pid:
     for request, number in REQUESTS.items():
-        os.environ |= {"LD_PRELOAD": "/work/killing", "KILL_AT": f"{number} 1"}
+        os.environ |= {"LD_PRELOAD": "/emulated/killing", "KILL_AT": f"{number} 1"}
         assert "ask_process was ended" in failure(pid), request
         del os.environ["LD_PRELOAD"]
         assert asking(pid).ask().said.live

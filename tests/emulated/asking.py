@@ -16,7 +16,7 @@ from machine import HERE, boot, work_folder
 PROGRAMS = ("guarded", "holding", "waiting")
 HELPERS = ("ask_process", "change_code", "move_entries", "trace_tool")
 FILES = (*(f"bin/{name}" for name in HELPERS), "lib/libheaplab_recorder.so")
-RUN = "PYTHONPATH=python HEAPLAB_NATIVE=/work/native python3 asked_processes.py"
+RUN = "PYTHONPATH=python HEAPLAB_NATIVE=/emulated/native python3 asked_processes.py"
 SOURCES = HERE.parent / "python"
 
 

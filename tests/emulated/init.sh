@@ -6,6 +6,6 @@ mkdir -p /proc /sys
 busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
 busybox mount -t devtmpfs dev /dev
-cd /work
+cd /emulated
 . ./run.sh
 echo "end"

@@ -13,7 +13,7 @@ SECONDS = 900  # at most
 
 def work_folder(folder: Path, script: str, *files: Path) -> Path:
     """The folder of the machine in which it runs the script, with these files."""
-    work = folder / "root/work"
+    work = folder / "root/emulated"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     for file in files:
