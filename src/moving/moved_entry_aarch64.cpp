@@ -57,7 +57,8 @@ bool is_unmovable(instruction code) {
   return code == 0xD50324FF || (code & 0xFFFF83FF) == 0xDAC183FE || (code & 0x9F00001F) == (adr | 31);
 }
 
-// The code as it grows. What leads somewhere lies where it stood, or leads less far than it could.
+// The code as it grows. b and adrp reach at least as far as the instructions that they stand for, so that
+// every target can be aimed at.
 class moved_code {
 public:
   moved_code(std::uint64_t address, moved_entry& to) : address_(address), to_(to) {}
@@ -84,7 +85,7 @@ public:
     const unsigned to = code & 31;
     if (const auto* const kind = branch_of(code)) {
       const std::uint64_t target = kind->target(code, place);
-      if (!is_branch(code)) {  // the condition leads over the jump to where it does not lead
+      if (!is_branch(code)) {  // where the condition holds, the first jump is passed over
         append((code & ~(((1u << kind->bits) - 1) << kind->at)) | 2 << kind->at);
         lead(b, place + word);
         return lead(b, target);

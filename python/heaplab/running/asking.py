@@ -20,7 +20,7 @@ from heaplab.running.smaps import regions
 from heaplab.running.target import Target, refused_by_yama
 from heaplab.text import units
 
-TRAMPOLINE = 512  # B of code at most, that of src/ask/trampoline.cpp
+TRAMPOLINE = 512  # B of code at most, that of src/ask/trampoline.h
 LOWEST = 1 << 32  # address of the area
 LARGEST_PAGE = 1 << 16
 VSYSCALL = "[vsyscall]"  # the one mapping that lies above the addresses of a process
